@@ -274,11 +274,11 @@ def test_scheduled_operators(op):
                 simulated(op, module, short)
 
 
-def simulated(op, module, short=False):
+def simulated(op, module, short=False, target=TARGET):
     """The kernels of a module, lowered, give what the reference says; operands may be `short`."""
     arrays = op.examples(seed=0)
     if short:  # numbers that tf32 holds, so that nothing is lost but in sums
         arrays = [(np.asarray(a).view(np.uint32) & 0xFFFFE000).view(np.float32) for a in arrays]
     found = [np.ones(each.shape, each.dtype.numpy) for each in op.results()]
-    sim.launch(as_run(module, TARGET), *arrays, *found)
+    sim.launch(as_run(module, target), *arrays, *found)
     check(op, found, refer(op, arrays))
