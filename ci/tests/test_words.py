@@ -23,6 +23,10 @@ WORDS = {
     "matrix products?": "matmul",
     "blocks share the sum": "split-K",
     "a token a step": "one token per step",
+    "piles?": "split-K partials",
+    "paces?": "latency model",
+    "settle[sd]?|settling": "accumulator epilogue",
+    "fade[sd]?|fading": "rescale factor",
 }
 """What each private word is called elsewhere."""
 PAGES = [
@@ -40,7 +44,7 @@ SOURCES = sorted([*ROOT.glob("packages/*/src/**/*.py"), *ROOT.glob("ci/*.py")])
 def private(text):
     """The private words of a text, with their terms."""
     plain = re.sub(r"\s+", " ", text.lower())
-    return {word: term for word, term in WORDS.items() if re.search(rf"\b{word}\b", plain)}
+    return {word: term for word, term in WORDS.items() if re.search(rf"\b(?:{word})\b", plain)}
 
 
 def prose(source):

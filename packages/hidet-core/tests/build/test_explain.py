@@ -21,7 +21,7 @@ def test_groups_and_reasons():
     lines = text.splitlines()
     assert lines[0] == "main: 3 kernels"
     assert lines[1].startswith(
-        "matmul_relu: anchor matmul, schedule matmul_few_rows on CUDA cores, "
+        "matmul_relu: anchor matmul, schedule matmul_small_m on CUDA cores, "
     )
     assert any("2 readers (softmax, sum) are apart" in line for line in lines)
     assert any(line.startswith("softmax: automatic schedule") for line in lines)

@@ -9,21 +9,21 @@ from functools import reduce
 from hidet.compute import Grid
 from hidet.compute.sizes import same_shape
 from hidet.errors import InternalError
+from hidet.fusion.accumulator_epilogue import OnAccumulators, has_accumulator_epilogue
 from hidet.fusion.compose import compose, leading_to, operands
 from hidet.fusion.epilogue import Epilogue, Result, inside
 from hidet.fusion.following import Following
 from hidet.fusion.group import Group
 from hidet.fusion.neighbours import in_groups
 from hidet.fusion.neighbours import writes as writes_of
-from hidet.fusion.settle import Settling, settles
 from hidet.graph.tensor import Tensor
 from hidet.ir.expr import (
     Address,
     And,
     Expr,
+    FromAccumulators,
     Get,
     Select,
-    Settle,
     Var,
     constant,
 )
@@ -71,7 +71,7 @@ class Surgery:
                 return reads[node.tensor].at(node.index)
             if isinstance(node, Address) and node.tensor in reads:
                 return reads[node.tensor].address(node.index)
-            if isinstance(node, Put | Settle) and node.tensor in writes:
+            if isinstance(node, Put | FromAccumulators) and node.tensor in writes:
                 return writes[node.tensor].instead(node)
             if isinstance(node, For):
                 return grouped(node, writes)
@@ -137,7 +137,7 @@ class Surgery:
             Result(out, after.grids[each], where[each])
             for each, out in zip(self.group.results, results, strict=True)
         ]
-        how = Settling if settles(self.module) else Epilogue
+        how = OnAccumulators if has_accumulator_epilogue(self.module) else Epilogue
         return {result: how(value, made, Expansion(tensors))}
 
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from hidet.ir.expr import Get, Settle, Var
+from hidet.ir.expr import FromAccumulators, Get, Var
 from hidet.ir.kernel import Module
 from hidet.ir.stmt import Put
 from hidet.ir.walk import postorder
 
 
 def ports(module: Module) -> set[Var]:
-    """The parameters that the kernels touch by `get` alone, or by `put` and `settle` alone."""
+    """The parameters that the kernels touch by `get` alone, or by `put` and
+    `from_accumulators` alone."""
     read: set[Var] = set()
     written: set[Var] = set()
     bare: set[Var] = set()
     for node in postorder([stmt for kernel in module.kernels for stmt in kernel.body]):
-        hook = node.tensor if isinstance(node, Get | Put | Settle) else None
+        hook = node.tensor if isinstance(node, Get | Put | FromAccumulators) else None
         if isinstance(node, Get):
             read.add(node.tensor)
         elif isinstance(node, Put):

@@ -11,13 +11,13 @@ from hidet.ir.expr import (
     Binary,
     Dot,
     Expr,
+    FromAccumulators,
     Get,
     Lane,
     Load,
     Not,
     Or,
     Select,
-    Settle,
     Var,
 )
 from hidet.ir.kernel import Kernel, TensorMap
@@ -218,7 +218,7 @@ class Checker:
             case (
                 Load(tensor, index)
                 | Get(tensor, index)
-                | Settle(tensor, index)
+                | FromAccumulators(tensor, index)
                 | Address(tensor, index)
             ):
                 self.access(tensor, index)

@@ -12,6 +12,7 @@ from hidet.ir.expr import (
     Const,
     Dot,
     Expr,
+    FromAccumulators,
     Get,
     Lane,
     Load,
@@ -21,7 +22,6 @@ from hidet.ir.expr import (
     Pack,
     Reinterpret,
     Select,
-    Settle,
     Splat,
     Unary,
     Var,
@@ -125,8 +125,8 @@ class Printer:
                 return f"{self.expr(tensor)}[{self.exprs(index)}{wide}]"
             case Get(tensor, index):
                 return f"{self.expr(tensor)}.get({self.exprs(index)})"
-            case Settle(tensor, index, sums):
-                return f"{self.expr(tensor)}.settle({self.exprs((*index, *sums))})"
+            case FromAccumulators(tensor, index, sums):
+                return f"{self.expr(tensor)}.from_accumulators({self.exprs((*index, *sums))})"
             case Address(tensor, index):
                 return f"&{self.expr(tensor)}[{self.exprs(index)}]"
             case Pack(lanes):

@@ -13,12 +13,12 @@ from hidet.ir.expr import (
     Builtin,
     Const,
     Expr,
+    FromAccumulators,
     Get,
     Lane,
     Load,
     Pack,
     Reinterpret,
-    Settle,
     Value,
     Var,
     convert,
@@ -220,10 +220,10 @@ def get(source: Any, *position: Value) -> Expr:
     return Get(source, indices(source, position))
 
 
-def settle(result: Any, position: Sequence[Value], *sums: Expr) -> Expr:
+def from_accumulators(result: Any, position: Sequence[Value], *sums: Expr) -> Expr:
     """What is stored at an index of a result, made of the anchor's own element, or of this and its
     neighbour; fusion replaces it."""
-    return Settle(result, indices(result, position), sums)
+    return FromAccumulators(result, indices(result, position), sums)
 
 
 def put(destination: Any, *position_and_value: Value) -> None:

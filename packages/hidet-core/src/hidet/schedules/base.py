@@ -29,9 +29,9 @@ class Scheduled:
 
 
 @dataclass(frozen=True)
-class After:
+class AccumulatorEpilogue:
     """What follows an operator and is computed in float32 on nothing but what it has summed up, so
-    that it had better be computed ahead of the rounding (`Settle`)."""
+    that it had better be computed ahead of the rounding (`FromAccumulators`)."""
 
     pairs: bool
     """Whether an element is made of two neighbours along the last axis, from an even one on."""
@@ -60,7 +60,7 @@ class Schedule:
     channels_last_among: Callable[[Any, Target], bool] = lambda op, target: False
     """The same where the graph has other convolutions, so that turning images is paid for by
     several."""
-    settles: bool = False
+    accumulator_epilogue: bool = False
     """Whether it asks, by a fourth argument, what follows, to have that computed where its sums
     are: it brings results through shared memory in their own type."""
 
@@ -84,9 +84,12 @@ class Schedule:
             return False
         return self.channels_last(op, target) or (among and self.channels_last_among(op, target))
 
-    def apply(self, op: Op, target: Target, point: Any, after: After | None = None) -> Scheduled:
-        """The operator as kernels at `point`; `after` is what follows, if it may be settled."""
-        built = self.build(op, target, point, *((after,) if self.settles else ()))
+    def apply(
+        self, op: Op, target: Target, point: Any, after: AccumulatorEpilogue | None = None
+    ) -> Scheduled:
+        """The operator as kernels at `point`; `after` is what follows, if that may be computed on
+        accumulators."""
+        built = self.build(op, target, point, *((after,) if self.accumulator_epilogue else ()))
         return Scheduled(built.module, point, self.name)
 
 
@@ -103,11 +106,11 @@ def schedule_for(
     run: int = 0,
     channels_last: Callable[[Any, Target], bool] = lambda op, target: False,
     channels_last_among: Callable[[Any, Target], bool] = lambda op, target: False,
-    settles: bool = False,
+    accumulator_epilogue: bool = False,
 ) -> Callable[[F], F]:
     """File a function `(op, target, point) -> Scheduled` as a schedule of these operators.
 
-    With `settles` there is a fourth argument, what follows.
+    With `accumulator_epilogue` there is a fourth argument, what follows.
     """
 
     def file(build: F) -> F:
@@ -124,7 +127,7 @@ def schedule_for(
                 run,
                 channels_last,
                 channels_last_among,
-                settles,
+                accumulator_epilogue,
             )
         )
         return build
@@ -259,7 +262,7 @@ def unshared(point: Any) -> Any:
 __all__ = [
     "AUTOMATIC",
     "SCHEDULES",
-    "After",
+    "AccumulatorEpilogue",
     "Candidate",
     "Choice",
     "Ranking",

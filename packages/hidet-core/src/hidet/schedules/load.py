@@ -18,9 +18,9 @@ from hidet.schedules.cuda.attention import warpgroups as _cuda_attention_wgmma
 from hidet.schedules.cuda.convolution import conv_overlap as _cuda_conv_overlap
 from hidet.schedules.cuda.convolution import depthwise as _cuda_depthwise
 from hidet.schedules.cuda.convolution import depthwise_last as _cuda_depthwise_last
-from hidet.schedules.cuda.few_rows import matmul as _cuda_matmul_few_rows
-from hidet.schedules.cuda.few_rows import packed_linear as _cuda_packed_linear
 from hidet.schedules.cuda.normed import matmul as _cuda_matmul_normed
+from hidet.schedules.cuda.small_m import matmul as _cuda_matmul_small_m
+from hidet.schedules.cuda.small_m import packed_linear as _cuda_packed_linear
 from hidet.schedules.cuda.tiles import schedules as _cuda_tiles
 from hidet.schedules.cuda.warpgroups import convolution as _cuda_conv_wgmma
 from hidet.schedules.cuda.warpgroups import matmul as _cuda_matmul_wgmma
@@ -46,7 +46,7 @@ LOADED = (
     _cuda_conv_wgmma,
     _cuda_depthwise,
     _cuda_depthwise_last,
-    _cuda_matmul_few_rows,
+    _cuda_matmul_small_m,
     _cuda_matmul_normed,
     _cuda_matmul_wgmma,
     _cuda_packed_linear,

@@ -72,7 +72,7 @@ class WgmmaCycles:
     """Cycles that two barriers of a cluster take, with what comes before and after them."""
     handing: float
     """Cycles for each byte of a tile's sums, whenever twice as many blocks share them."""
-    settling: float
+    unshared: float
     """Cycles by which adding a residual to a tile and telling moments of its rows take longer for
     a block that has all of its sums than for those that share it."""
     line: float
@@ -101,7 +101,7 @@ class PartTimes:
 
 
 @dataclass(frozen=True)
-class FewRowsTimes:
+class SmallMTimes:
     """Small-M matmuls, whose threads read the other operand for themselves, in seconds."""
 
     begun: float
@@ -168,7 +168,7 @@ class Measured:
     """Bytes of rows that a multiprocessor has under way where it reads and writes them: with fewer
     memory waits, with more reads and writes are in each other's way."""
     parts: PartTimes
-    few_rows: FewRowsTimes
+    small_m: SmallMTimes
     attention: float
     """The part of a large product's rate that both products of attention by `mma.sync` reach, with
     a softmax between them."""
@@ -208,7 +208,7 @@ H200 = Measured(
         clustered=1.25,
         meeting=2800,
         handing=1 / 54,
-        settling=800,
+        unshared=800,
         line=0.7,
         found=0.5,
         piece=350,
@@ -220,7 +220,7 @@ H200 = Measured(
         turn=0.3e-6,
         found=1.2e-10,
     ),
-    few_rows=FewRowsTimes(  # fitted to 1000 points of 60 products
+    small_m=SmallMTimes(  # fitted to 1000 points of 60 products
         begun=1.0e-6,
         under_way=2,
         waited=0.25e-6,

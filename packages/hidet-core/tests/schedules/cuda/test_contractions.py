@@ -121,7 +121,7 @@ def test_small_grids_are_divided_along_k():
 @pytest.mark.parametrize(
     ("op", "schedule"),
     [
-        (Matmul(f16[1, 768], f16[768, 50257]), "matmul_few_rows"),  # 25 us, 40 by mma.sync
+        (Matmul(f16[1, 768], f16[768, 50257]), "matmul_small_m"),  # 25 us, 40 by mma.sync
         (Linear(f16[2048, 48], f16[96, 48], None), "matmul_mma"),  # 1.5 us, 1.9 by warpgroups
         (Linear(f16[2048, 64], f16[1024, 64], None), "matmul_wgmma"),  # 2.6 us, 4.6 by mma.sync
         (Linear(f16[17, 4096], f16[4096, 4096], None), "matmul_wgmma"),

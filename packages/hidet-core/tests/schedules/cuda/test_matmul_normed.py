@@ -314,8 +314,8 @@ def test_norms_stay_kernels_where_other_tiles_are_faster():
 
 
 def test_a_cluster_shares_few_tiles_whose_rows_are_handed_on():
-    """A block that has all sums of a tile settles all of them alone; a plain product has less to do
-    with them. That they are shared is no reason for a norm to stay a kernel."""
+    """A block that has all sums of a tile finishes all of them alone; a plain product has less to
+    do with them. That they are shared is no reason for a norm to stay a kernel."""
     op, rows = handing((128,), 768, 768, gain=False), symbol((128, 768), "float16")
     (plain,) = trace_from([ops.linear(rows, half(768, 768))], [rows]).nodes
     shared, whole = (choices(each, TARGET)[0].point for each in (op, plain.op))

@@ -1,4 +1,4 @@
-"""Slices of symbolic sizes, where tracing settled each bound."""
+"""Slices of symbolic sizes, where tracing chose each bound."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from itertools import islice
 
 from hidet.build.choosing.choices import chosen, closed_to, detour, ranked
 from hidet.compute import Grid
+from hidet.fusion.accumulator_epilogue import accumulator_epilogue, has_accumulator_epilogue
 from hidet.fusion.compose import compose, leading_to, operands
 from hidet.fusion.following import Following
 from hidet.fusion.fuse import fuse
@@ -16,7 +17,6 @@ from hidet.fusion.insets import copying
 from hidet.fusion.inside import Window, write_inside
 from hidet.fusion.neighbours import has_neighbours
 from hidet.fusion.ports import ports
-from hidet.fusion.settle import settled, settles
 from hidet.graph.tensor import Tensor
 from hidet.ir.kernel import Module
 from hidet.schedules import automatic
@@ -77,7 +77,7 @@ def holding(group: Group, target: Target, best: Candidate, count: int) -> tuple[
 def scheduled(group: Group, target: Target, candidate: Candidate) -> Module:
     """The kernels of a group's anchor."""
     assert group.anchor is not None
-    after = settled(group) if candidate.schedule.settles else None
+    after = accumulator_epilogue(group) if candidate.schedule.accumulator_epilogue else None
     return candidate.schedule.apply(group.anchor.op, target, candidate.point, after).module
 
 
@@ -91,7 +91,11 @@ def neighbours(group: Group) -> int:
 
 def holds(module: Module, count: int) -> bool:
     """Whether so many neighbours of a module's result are written by one thread."""
-    return count == 1 or settles(module) or has_neighbours(module, module.params[-1], count)
+    return (
+        count == 1
+        or has_accumulator_epilogue(module)
+        or has_neighbours(module, module.params[-1], count)
+    )
 
 
 def within(group: Group, target: Target) -> list[Implemented]:

@@ -76,7 +76,7 @@ class Get(Expr):
 
 
 @node
-class Settle(Expr):
+class FromAccumulators(Expr):
     """A schedule's hook on a result: what is stored at `index`, made of the anchor's own element
     there, or of this and its neighbour, ahead of their rounding.
 

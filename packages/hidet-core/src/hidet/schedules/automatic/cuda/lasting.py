@@ -2,7 +2,7 @@
 
 A kernel that moves more than the cache holds fills it with what it has read, which nobody needs
 again, and with results, which have yet to go to memory. Where what was read stays, results leave
-soon after they were written; else they pile up. Both ways move as many bytes, but the first takes
+soon after they were written; else they add up. Both ways move as many bytes, but the first takes
 1 to 4 % less time (H200: norms, softmax, transposes, elements of elements, of 34 to 270 MB each
 way). What fits the cache is left alone: the next kernel finds results there.
 """

@@ -151,7 +151,7 @@ class Rows:
             for walk in self.walks
         ]
 
-    def settle(self, target: Target) -> None:
+    def choose_occupancy(self, target: Target) -> None:
         """Choose how many blocks a multiprocessor holds where it reads and writes long rows: so
         many that as much is under way as memory takes best. Registers are then left for operands
         of the last walk, which are read ahead of the threads' waits for each other."""

@@ -54,7 +54,7 @@ def choose_rows(stage: MapStage, reduces: list[AnyReduce], target: Target) -> Ro
     if shared is not None and found.crowded(room):
         among = Rows(stage, shared, reduces, room)
         found = found if among.kept is None else among
-    found.settle(target)
+    found.choose_occupancy(target)
     return found
 
 

@@ -43,46 +43,49 @@ YES: Any = True
 """A truth value that becomes an expression."""
 
 
-def pile_shape(parts: int, rows: int, width: int) -> tuple[int, int, int]:
+def partials_shape(parts: int, rows: int, width: int) -> tuple[int, int, int]:
     """The shape in shared memory of the parts of a block's rows."""
     return parts, rows, width + PADDING
 
 
 def handing(rows: Rows, height: int, width: int) -> ScriptFunction:
-    """A part of a kernel: (sums, tops, totals, pile, facts, part, row). A warp's partials."""
+    """A part of a kernel: (sums, row_max, row_sum, partials, facts, part, row). A warp's
+    partials."""
     factor = factor_of(rows)
 
     @script
-    def hand_over(sums, tops, totals, pile, facts, part, row):  # type: ignore[no-untyped-def]
+    def hand_over(sums, row_max, row_sum, partials, facts, part, row):  # type: ignore[no-untyped-def]
         lane = threadIdx.x % WARP
         for i, half in unroll(grid(height // 16, 2)):
             at = row + i * 16 + half * 8 + mma_c().task(lane, 0)[0]
             for j in unroll(width // 8):
                 for v in vectorize(2):
-                    pile[part, at, j * 8 + mma_c().task(lane, 0)[1] + v] = sums[i, j, half * 2 + v]
+                    partials[part, at, j * 8 + mma_c().task(lane, 0)[1] + v] = sums[
+                        i, j, half * 2 + v
+                    ]
             if ROW_LANES.task(lane)[1] == 0:
-                facts[part, at, 0] = tops[i, half] * factor
-                facts[part, at, 1] = totals[i, half]
+                facts[part, at, 0] = row_max[i, half] * factor
+                facts[part, at, 1] = row_sum[i, half]
 
     return hand_over
 
 
 def writing(rows: Rows, height: int, width: int) -> ScriptFunction:
-    """A part of a kernel: (q, k, v, mask, sums, totals, y, z, row). Each lane writes what it has
+    """A part of a kernel: (q, k, v, mask, sums, row_sum, y, z, row). Each lane writes what it has
     summed."""
     mend, parts = mending(rows, width // 8, 8, 2), in_parts(rows)
 
     @script
-    def write(q, k, v, mask, sums, totals, y, z, row):  # type: ignore[no-untyped-def]
+    def write(q, k, v, mask, sums, row_sum, y, z, row):  # type: ignore[no-untyped-def]
         lane, finite = threadIdx.x % WARP, YES
         if parts:
             for i, half in unroll(grid(height // 16, 2)):
-                finite = finite and isfinite(totals[i, half])
+                finite = finite and isfinite(row_sum[i, half])
             for i, j, e in unroll(grid(height // 16, width // 8, 4)):
                 finite = finite and isfinite(sums[i, j, e])
         if finite:
             for i, half in unroll(grid(height // 16, 2)):
-                total = totals[i, half]
+                total = row_sum[i, half]
                 inverse = select(total == 0.0, 0.0, 1.0 / total)
                 for j in unroll(width // 8):
                     for c in vectorize(2):
@@ -101,13 +104,13 @@ def writing(rows: Rows, height: int, width: int) -> ScriptFunction:
 
 
 def merging(parts: int, blocks: int) -> ScriptFunction:
-    """A part of a kernel: (pile, facts, row, column, values) -> (top, total).
+    """A part of a kernel: (partials, facts, row, column, values) -> (top, total).
 
     `values` become the sums at a row of `parts` parts, in each of `blocks` blocks of a cluster.
     """
 
     @script
-    def merge(pile, facts, row, column, values):  # type: ignore[no-untyped-def]
+    def merge(partials, facts, row, column, values):  # type: ignore[no-untyped-def]
         top = cast(LOW, f32)
         for block, part in unroll(grid(blocks, parts)):
             own = address(facts, part, row, 0)
@@ -116,7 +119,7 @@ def merging(parts: int, blocks: int) -> ScriptFunction:
         shift = select(top == LOW, 0.0, top)
         total = cast(0.0, f32)
         for block, part in unroll(grid(blocks, parts)):
-            own, near = address(facts, part, row, 0), address(pile, part, row, column)
+            own, near = address(facts, part, row, 0), address(partials, part, row, column)
             fact = part_of(own, block, blocks)
             found = part_of(near, block, blocks)
             share = fast_exp2(fact[0] - shift)
@@ -136,8 +139,8 @@ def part_of(own: Any, block: Any, blocks: int) -> Any:
 def finishing(
     rows: Rows, block: int, width: int, threads: int, parts: int, together: int
 ) -> ScriptFunction:
-    """A part of a kernel: (q, k, v, mask, pile, facts, y, z, top, share). The result from the parts
-    of a tile.
+    """A part of a kernel: (q, k, v, mask, partials, facts, y, z, top, share). The result from
+    the parts of a tile.
 
     Each of `together` blocks of a cluster writes its share. They have to meet before it, and once
     more before the first of them ends.
@@ -147,13 +150,13 @@ def finishing(
     pieces = block * across
 
     @script
-    def finish(q, k, v, mask, pile, facts, y, z, top, share):  # type: ignore[no-untyped-def]
+    def finish(q, k, v, mask, partials, facts, y, z, top, share):  # type: ignore[no-untyped-def]
         for step in range(-(-pieces // (threads * together))):
             piece = (step * together + share) * threads + threadIdx.x
             row, column = piece // across, piece % across * VECTOR
             if row < block and top + row < rows.count:
                 values = register_tensor(f32, (VECTOR,), init=0.0)
-                _, total = merge(pile, facts, row, column, values)
+                _, total = merge(partials, facts, row, column, values)
                 give(q, k, v, mask, y, z, top + row, column, total, values)
 
     return finish
@@ -181,7 +184,7 @@ def giving(rows: Rows) -> ScriptFunction:
 
 
 def storing(block: int, width: int, threads: int, parts: int) -> ScriptFunction:
-    """A part of a kernel: (pile, facts, partial, partial_facts, share, first).
+    """A part of a kernel: (partials, facts, partial, partial_facts, share, first).
 
     The parts of a tile as one part for another kernel, in rows from `first` on.
     """
@@ -190,13 +193,13 @@ def storing(block: int, width: int, threads: int, parts: int) -> ScriptFunction:
     pieces = block * across
 
     @script
-    def store_part(pile, facts, partial, partial_facts, share, first):  # type: ignore[no-untyped-def]
+    def store_part(partials, facts, partial, partial_facts, share, first):  # type: ignore[no-untyped-def]
         for step in range(-(-pieces // threads)):
             piece = step * threads + threadIdx.x
             row, column = piece // across, piece % across * VECTOR
             if row < block:
                 values = register_tensor(f32, (VECTOR,), init=0.0)
-                best, total = merge(pile, facts, row, column, values)
+                best, total = merge(partials, facts, row, column, values)
                 for v in vectorize(VECTOR):
                     partial[share, first + row, column + v] = values[v]
                 if column == 0:

@@ -74,11 +74,11 @@ def mending(rows: Rows, runs: int, apart: int, together: int) -> ScriptFunction:
             found = score(q, k, mask, z, row, key)
             highest = maximum(top, found)
             there = select(highest == LOW, 0.0, highest)
-            fade, weight = fast_exp2(top - there), fast_exp2(found - there)
-            top, total = highest, total * fade + weight
+            scale, weight = fast_exp2(top - there), fast_exp2(found - there)
+            top, total = highest, total * scale + weight
             for run, one in unroll(grid(runs, together)):
                 factor = get(v, *rows.key_at(z, key, column + run * apart + one))
-                values[run, one] = values[run, one] * fade + weight * cast(factor, f32)
+                values[run, one] = values[run, one] * scale + weight * cast(factor, f32)
         inverse = select(total == NOTHING, 0.0, 1.0 / total)
         for run in unroll(runs):
             for one in vectorize(together):

@@ -28,7 +28,7 @@ from hidet.schedules.cuda.attention.parts import (
     finishing,
     handing,
     joining,
-    pile_shape,
+    partials_shape,
     storing,
     writing,
 )
@@ -61,7 +61,7 @@ def attention_mma(op: Attention, target: Target, point: Blocks) -> Scheduled:
 
     with script_module():
         place = placing(rows, point, point.layer(rows, target))
-        walk, add_totals = walking(rows, point), totalling(height)
+        walk, add_row_sums = walking(rows, point), totalling(height)
         end = ending(rows, point, together, padded)
 
         @script(**types_of(op), partial=partial_type, partial_facts=facts_type, y=op.infer())
@@ -74,12 +74,12 @@ def attention_mma(op: Attention, target: Target, point: Blocks) -> Scheduled:
             attr.cuda_block_dim = point.threads
             attr.cuda_cluster_dim = (1, 1, together)
             z, top, first, turns = place(blocks)
-            tops = register_tensor(f32, (height // 16, 2), init=LOW)
-            totals = register_tensor(f32, (height // 16, 2), init=0.0)
+            row_max = register_tensor(f32, (height // 16, 2), init=LOW)
+            row_sum = register_tensor(f32, (height // 16, 2), init=0.0)
             sums = register_tensor(f32, (height // 16, width // 8, 4), init=0.0)
-            walk(q, k, v, mask, z, top, first, turns, tops, totals, sums)
-            add_totals(totals)
-            end(q, k, v, mask, sums, tops, totals, partial, partial_facts, y, z, top)
+            walk(q, k, v, mask, z, top, first, turns, row_max, row_sum, sums)
+            add_row_sums(row_sum)
+            end(q, k, v, mask, sums, row_max, row_sum, partial, partial_facts, y, z, top)
 
         kernels = [attend]
         if slices > together:
@@ -89,7 +89,8 @@ def attention_mma(op: Attention, target: Target, point: Blocks) -> Scheduled:
 
 
 def ending(rows: Rows, point: Blocks, together: int, padded: Size) -> ScriptFunction:
-    """A part of a kernel: (q, k, v, mask, sums, tops, totals, partial, partial_facts, y, z, top).
+    """A part of a kernel: (q, k, v, mask, sums, row_max, row_sum, partial, partial_facts, y, z,
+    top).
 
     What warps and blocks have found becomes the result, or a part of it in a workspace.
     """
@@ -99,25 +100,25 @@ def ending(rows: Rows, point: Blocks, together: int, padded: Size) -> ScriptFunc
     store_part = storing(point.rows, width, threads, point.warps[1])
 
     @script
-    def end(q, k, v, mask, sums, tops, totals, partial, partial_facts, y, z, top):  # type: ignore[no-untyped-def]
+    def end(q, k, v, mask, sums, row_max, row_sum, partial, partial_facts, y, z, top):  # type: ignore[no-untyped-def]
         row, sharer = own_row(point)
         if point.warps[1] == point.slices == 1:
-            write(q, k, v, mask, sums, totals, y, z, top + row)
+            write(q, k, v, mask, sums, row_sum, y, z, top + row)
         else:
-            pile = shared_tensor(f32, pile_shape(point.warps[1], point.rows, width))
+            partials = shared_tensor(f32, partials_shape(point.warps[1], point.rows, width))
             facts = shared_tensor(f32, (point.warps[1], point.rows, 2))
-            hand_over(sums, tops, totals, pile, facts, sharer, row)
+            hand_over(sums, row_max, row_sum, partials, facts, sharer, row)
             if together > 1:
                 cluster_sync()
-                finish(q, k, v, mask, pile, facts, y, z, top, blockIdx.z)
+                finish(q, k, v, mask, partials, facts, y, z, top, blockIdx.z)
                 # A block's shared memory goes with it: it stays until all have read there.
                 cluster_sync()
             else:
                 syncthreads()
                 if point.slices > 1:
                     at = z * padded + top
-                    store_part(pile, facts, partial, partial_facts, blockIdx.z, at)
+                    store_part(partials, facts, partial, partial_facts, blockIdx.z, at)
                 else:
-                    finish(q, k, v, mask, pile, facts, y, z, top, 0)
+                    finish(q, k, v, mask, partials, facts, y, z, top, 0)
 
     return end

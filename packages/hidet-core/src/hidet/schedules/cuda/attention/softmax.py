@@ -101,32 +101,32 @@ def masking(rows: Rows, height: int, keys: int) -> ScriptFunction:
 
 
 def softening(rows: Rows, height: int, keys: int, width: int) -> ScriptFunction:
-    """A part of a kernel: (scores, tops, totals, sums). Scores become weights.
+    """A part of a kernel: (scores, row_max, row_sum, sums). Scores become weights.
 
     What was summed with a smaller row max is rescaled as the row max grows.
     """
-    weight, fade = weighting(rows, height, keys), fading(height, width)
+    weight, rescale_sums = weighting(rows, height, keys), rescaling(height, width)
 
     @script
-    def soften(scores, tops, totals, sums):  # type: ignore[no-untyped-def]
-        fades = register_tensor(f32, (height // 16, 2))
-        weight(scores, tops, totals, fades)
-        fade(sums, fades)
+    def soften(scores, row_max, row_sum, sums):  # type: ignore[no-untyped-def]
+        rescale = register_tensor(f32, (height // 16, 2))
+        weight(scores, row_max, row_sum, rescale)
+        rescale_sums(sums, rescale)
 
     return soften
 
 
 def weighting(rows: Rows, height: int, keys: int) -> ScriptFunction:
-    """A part of a kernel: (scores, tops, totals, fades). Scores become weights.
+    """A part of a kernel: (scores, row_max, row_sum, rescale). Scores become weights.
 
-    `fades`: what is left of rows that were summed before.
+    `rescale`: what is left of rows that were summed before.
     """
     factor = factor_of(rows)
 
     @script
-    def weight(scores, tops, totals, fades):  # type: ignore[no-untyped-def]
+    def weight(scores, row_max, row_sum, rescale):  # type: ignore[no-untyped-def]
         for i, half in unroll(grid(height // 16, 2)):
-            top = tops[i, half]
+            top = row_max[i, half]
             for j, v in unroll(grid(keys // 8, 2)):
                 top = maximum(top, scores[i, j, half * 2 + v])
             top = maximum(top, shfl_xor_sync(ALL, top, 1))
@@ -134,40 +134,40 @@ def weighting(rows: Rows, height: int, keys: int) -> ScriptFunction:
             there = select(top == LOW, 0.0, top)
             shift = there * factor
             # The difference comes first: where the row max stays nothing is rescaled.
-            fade = fast_exp2((tops[i, half] - there) * factor)
-            tops[i, half] = top
-            total = totals[i, half] * fade
+            scale = fast_exp2((row_max[i, half] - there) * factor)
+            row_max[i, half] = top
+            total = row_sum[i, half] * scale
             for j, v in unroll(grid(keys // 8, 2)):
                 weight = fast_exp2(scores[i, j, half * 2 + v] * factor - shift)
                 scores[i, j, half * 2 + v] = weight
                 total += weight
-            totals[i, half] = total
-            fades[i, half] = fade
+            row_sum[i, half] = total
+            rescale[i, half] = scale
 
     return weight
 
 
-def fading(height: int, width: int) -> ScriptFunction:
-    """A part of a kernel: (sums, fades). Sums are rescaled to the new row max."""
+def rescaling(height: int, width: int) -> ScriptFunction:
+    """A part of a kernel: (sums, rescale). Sums are rescaled to the new row max."""
 
     @script
-    def fade_sums(sums, fades):  # type: ignore[no-untyped-def]
+    def rescale_sums(sums, rescale):  # type: ignore[no-untyped-def]
         for i, half in unroll(grid(height // 16, 2)):
             for j, v in unroll(grid(width // 8, 2)):
-                sums[i, j, half * 2 + v] *= fades[i, half]
+                sums[i, j, half * 2 + v] *= rescale[i, half]
 
-    return fade_sums
+    return rescale_sums
 
 
 def totalling(height: int) -> ScriptFunction:
-    """A part of a kernel: (totals). The row sums, of all lanes."""
+    """A part of a kernel: (row_sum). The row sums, of all lanes."""
 
     @script
-    def add_totals(totals):  # type: ignore[no-untyped-def]
+    def add_row_sums(row_sum):  # type: ignore[no-untyped-def]
         for i, half in unroll(grid(height // 16, 2)):
-            total = totals[i, half]
+            total = row_sum[i, half]
             total += shfl_xor_sync(ALL, total, 1)
             total += shfl_xor_sync(ALL, total, 2)
-            totals[i, half] = total
+            row_sum[i, half] = total
 
-    return add_totals
+    return add_row_sums

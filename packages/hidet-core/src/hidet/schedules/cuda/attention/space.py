@@ -82,8 +82,8 @@ class Blocks:
         tiles = self.rows * (size + vector)
         tiles += self.stages * self.keys * (size + width + 2 * vector)
         handed = self.warps[1] > 1 or self.slices > 1
-        pile = self.warps[1] * self.rows * (width + 10) * 4 if handed else 0
-        return tiles * rows.op.q.dtype.nbytes + pile
+        partials = self.warps[1] * self.rows * (width + 10) * 4 if handed else 0
+        return tiles * rows.op.q.dtype.nbytes + partials
 
     def turns(self, rows: Rows) -> int:
         """How many tiles of keys a block meets, if it meets all."""

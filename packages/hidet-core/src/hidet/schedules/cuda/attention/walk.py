@@ -106,7 +106,7 @@ class KeyCopies:
 
 
 def walking(rows: Rows, point: Blocks) -> ScriptFunction:
-    """A part of a kernel: (q, k, v, mask, z, top, first, turns, tops, totals, sums).
+    """A part of a kernel: (q, k, v, mask, z, top, first, turns, row_max, row_sum, sums).
 
     `turns` tiles of keys from tile `first` on; what they give is added to the last three.
     """
@@ -119,7 +119,7 @@ def walking(rows: Rows, point: Blocks) -> ScriptFunction:
     score, weigh = multiplying(rows, point)
 
     @script
-    def walk(q, k, v, mask, z, top, first, turns, tops, totals, sums):  # type: ignore[no-untyped-def]
+    def walk(q, k, v, mask, z, top, first, turns, row_max, row_sum, sums):  # type: ignore[no-untyped-def]
         row, sharer = own_row(point)
         # A vector between rows keeps fragments from bank conflicts.
         tile_q = shared_tensor(dtype, (1, point.rows, size + vector))
@@ -142,7 +142,7 @@ def walking(rows: Rows, point: Blocks) -> ScriptFunction:
                 seen = minimum(seen, 1 if rows.together else top + row + 1)
             edge = start + point.keys > seen
             mask_scores(scores, mask, z, top + row, start + sharer * keys, edge)
-            soften(scores, tops, totals, sums)
+            soften(scores, row_max, row_sum, sums)
             weigh(scores, tiles_v, turn % stages, sums, sharer * keys)
 
     return walk

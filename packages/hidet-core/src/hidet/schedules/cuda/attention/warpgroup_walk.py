@@ -36,7 +36,7 @@ from hidet.lang.cuda import (
 from hidet.lang.memory import get
 from hidet.schedules.attention import Rows
 from hidet.schedules.cuda.attention.groups import HEIGHT, PANEL, Groups
-from hidet.schedules.cuda.attention.softmax import fading, masking, weighting
+from hidet.schedules.cuda.attention.softmax import masking, rescaling, weighting
 from hidet.target import ACCESS_BYTES, WARP, WARPGROUP
 
 STEP = 16
@@ -125,18 +125,19 @@ def taking_turns(point: Groups) -> tuple[ScriptFunction, ScriptFunction]:
 
 
 def softening(rows: Rows, point: Groups) -> ScriptFunction:
-    """A part of a kernel: (scores, mask, z, top, turn, tops, totals, fades). Scores to weights."""
+    """A part of a kernel: (scores, mask, z, top, turn, row_max, row_sum, rescale). Scores to
+    weights."""
     keys, causal = point.keys, rows.op.causal
     mask_scores, weight = masking(rows, STEP, keys), weighting(rows, STEP, keys)
 
     @script
-    def soften(scores, mask, z, top, turn, tops, totals, fades):  # type: ignore[no-untyped-def]
+    def soften(scores, mask, z, top, turn, row_max, row_sum, rescale):  # type: ignore[no-untyped-def]
         row, start = top + threadIdx.x // WARP * STEP, turn * keys
         seen = rows.keys
         if causal:
             seen = minimum(seen, 1 if rows.together else row + 1)
         mask_scores(scores, mask, z, row, start, start + keys > seen)
-        weight(scores, tops, totals, fades)
+        weight(scores, row_max, row_sum, rescale)
 
     return soften
 
@@ -144,13 +145,13 @@ def softening(rows: Rows, point: Groups) -> ScriptFunction:
 def walking(rows: Rows, point: Groups) -> ScriptFunction:
     """A part of a kernel, for warpgroups.
 
-    (tile_q, k, v, mask, z, top, turns, tops, totals, sums): `turns` tiles of keys; what they give
-    is in the last three.
+    (tile_q, k, v, mask, z, top, turns, row_max, row_sum, sums): `turns` tiles of keys; what they
+    give is in the last three.
     """
     keys, width, dtype = point.keys, point.padded(rows)[1], rows.op.q.dtype
     score, weigh = multiplying(rows, point)
     take, pass_on = taking_turns(point)
-    soften, fade_sums = softening(rows, point), fading(STEP, width)
+    soften, rescale_sums = softening(rows, point), rescaling(STEP, width)
 
     @script
     def pack(scores, weights):  # type: ignore[no-untyped-def]
@@ -159,11 +160,11 @@ def walking(rows: Rows, point: Groups) -> ScriptFunction:
 
     @script
     def walk(  # type: ignore[no-untyped-def]
-        tile_q, k, v, mask, z, top, turns, tops, totals, sums
+        tile_q, k, v, mask, z, top, turns, row_max, row_sum, sums
     ):
         scores = register_tensor(f32, (1, keys // 8, 4))
         weights = register_tensor(dtype, (keys // STEP, 8))
-        fades = register_tensor(f32, (1, 2))
+        rescale = register_tensor(f32, (1, 2))
         if threadIdx.x // WARPGROUP == point.groups - 1:
             pass_on(True)
         first = k.pipe.wait(0)
@@ -172,7 +173,7 @@ def walking(rows: Rows, point: Groups) -> ScriptFunction:
         pass_on(turns > 1)
         wgmma_wait_group(0, scores)
         k.pipe.release(first)
-        soften(scores, mask, z, top, 0, tops, totals, fades)
+        soften(scores, mask, z, top, 0, row_max, row_sum, rescale)
         pack(scores, weights)
         for turn in range(1, turns):
             k.pipe.wait(turn)
@@ -183,10 +184,10 @@ def walking(rows: Rows, point: Groups) -> ScriptFunction:
             pass_on(turn + 1 < turns)
             wgmma_wait_group(1, scores)
             k.pipe.release(k.pipe.stage(turn))
-            soften(scores, mask, z, top, turn, tops, totals, fades)
+            soften(scores, mask, z, top, turn, row_max, row_sum, rescale)
             wgmma_wait_group(0, sums, weights)
             v.pipe.release(v.pipe.stage(turn - 1))
-            fade_sums(sums, fades)
+            rescale_sums(sums, rescale)
             pack(scores, weights)
         v.pipe.wait(turns - 1)
         weigh(weights, v.tiles, v.pipe.stage(turns - 1), sums)

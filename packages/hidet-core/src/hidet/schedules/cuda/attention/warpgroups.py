@@ -63,7 +63,7 @@ def attention_wgmma(op: Attention, target: Target, point: Groups) -> Scheduled:
 
     with script_module():
         place, fill = placing(rows, point, target), filling(rows, point)
-        walk, add_totals = walking(rows, point), totalling(STEP)
+        walk, add_row_sums = walking(rows, point), totalling(STEP)
 
         @script(**types_of(op), y=op.infer())
         def attend(q: Global, k: Global, v: Global, mask: Global, y: Global) -> None:
@@ -81,13 +81,13 @@ def attention_wgmma(op: Attention, target: Target, point: Groups) -> Scheduled:
             z, top, turns = place(blocks)
             if threadIdx.x < point.consumers:
                 setmaxnreg_inc(point.borrowed(target))
-                tops = register_tensor(f32, (1, 2), init=LOW)
-                totals = register_tensor(f32, (1, 2), init=0.0)
+                row_max = register_tensor(f32, (1, 2), init=LOW)
+                row_sum = register_tensor(f32, (1, 2), init=0.0)
                 sums = register_tensor(f32, (1, width // 8, 4), init=0.0)
                 fill(q, tile_q, z, top)
-                walk(tile_q, keys, values, mask, z, top, turns, tops, totals, sums)
-                add_totals(totals)
-                WeightedSums(width, LANES, staged, y, rows).finish(sums, totals, Tile(z, top, 0))
+                walk(tile_q, keys, values, mask, z, top, turns, row_max, row_sum, sums)
+                add_row_sums(row_sum)
+                WeightedSums(width, LANES, staged, y, rows).finish(sums, row_sum, Tile(z, top, 0))
             else:
                 setmaxnreg_dec(FEWEST)
                 if threadIdx.x == point.consumers:

@@ -1,4 +1,4 @@
-"""The result of attention by warpgroups: sums over keys, divided by the totals of their weights."""
+"""The result of attention by warpgroups: sums over keys, divided by those of their weights."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class WeightedSums(Lines):
         return found
 
     @part
-    def finish(self, sums: Registers, totals: Registers, tile: Tile) -> None:
-        """For warpgroups: a tile's sums, by the totals of the weights of their rows."""
+    def finish(self, sums: Registers, row_sum: Registers, tile: Tile) -> None:
+        """For warpgroups: a tile's sums, by the row sums of the weights of their rows."""
         for half in static(range(2)):
-            total = totals[0, half]
+            total = row_sum[0, half]
             # Compilers would divide again for each element.
-            totals[0, half] = select(total == 0.0, 0.0, 1.0 / total)
-        self.write(sums, totals, tile)
+            row_sum[0, half] = select(total == 0.0, 0.0, 1.0 / total)
+        self.write(sums, row_sum, tile)
 
     @part
     def fill(

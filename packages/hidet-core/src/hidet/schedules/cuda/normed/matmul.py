@@ -15,11 +15,11 @@ from hidet.ops.reductions.handed_norm import LinearMoments, NormedLinear, OfRows
 from hidet.schedules.assemble import assemble, marked, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.contraction import Contraction
+from hidet.schedules.cuda.cluster_partials import ClusterPartials, partials_shape
 from hidet.schedules.cuda.normed.moments import Beside, MomentSums
 from hidet.schedules.cuda.normed.normed import NormedSums
 from hidet.schedules.cuda.normed.shares import BESIDE, SharedMoments, steps_of
 from hidet.schedules.cuda.normed.statistics import Statistics
-from hidet.schedules.cuda.pile import Pile, pile_shape
 from hidet.schedules.cuda.warpgroups.barriers import pipeline_of
 from hidet.schedules.cuda.warpgroups.lines import staging_shape
 from hidet.schedules.cuda.warpgroups.loop import share_tile, take_tiles
@@ -74,8 +74,8 @@ class Handing(Alone):
     ) -> tuple[float, float]:
         """As for other matmuls; without split-K a block runs the whole epilogue of its tile."""
         cycles, after = super().cycles(p, target, tiles, together)
-        settling = target.measured.wgmma.settling if self.slices == 1 else 0
-        return cycles + settling, after + settling
+        unshared = target.measured.wgmma.unshared if self.slices == 1 else 0
+        return cycles + unshared, after + unshared
 
 
 class Norming(Alone):
@@ -147,13 +147,15 @@ def handing_shared(op: LinearMoments, point: Handing) -> Module:
             attr.cuda_min_blocks = 1
             order = Order(point.block, *point.grid(p))
             held_a, held_b = held_by(a_side, a, stages), held_by(b_side, b, stages)
-            sums = shared_tensor(f32, pile_shape(point.block, f32))
+            sums = shared_tensor(f32, partials_shape(point.block, f32))
             ring = Ring(point, held_a, held_b, pipeline_of(stages))
             beside = Beside(op, residual, bias, residual_gain, gain)
             known = p, runs_of(p.n), op.eps, residual_moments
             statistics = Statistics(*known, steps_of(point), BESIDE)
             end = SharedMoments(p, point, beside, statistics, c, moments, scaled)
-            share_tile(ring, order, Pile(sums, point.block, point.consumers, point.slices), end)
+            share_tile(
+                ring, order, ClusterPartials(sums, point.block, point.consumers, point.slices), end
+            )
 
     made = assemble(op.name, [product], names_of(op), results_of(op))
     return marked(made, early=["residual_moments", *EARLY], ahead=point.ahead(p))

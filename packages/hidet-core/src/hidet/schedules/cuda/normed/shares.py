@@ -1,6 +1,6 @@
 """The same as `moments.py` with split-K among the blocks of a cluster (sm_90a).
 
-Each has a share of a tile's rows to add up and to write (`pile.py`), four sums at once.
+Each has a share of a tile's rows to add up and to write (`cluster_partials.py`), four sums at once.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from hidet.lang import (
 from hidet.lang.cuda import threadIdx
 from hidet.lang.memory import get
 from hidet.ops.reductions.handed_norm import RUN
+from hidet.schedules.cuda.cluster_partials import ClusterPartials
 from hidet.schedules.cuda.normed.moments import Added, Beside
 from hidet.schedules.cuda.normed.statistics import Statistics, find_moments
-from hidet.schedules.cuda.pile import Pile
 from hidet.schedules.cuda.warpgroups.groups import Warpgroups
 from hidet.schedules.cuda.warpgroups.tile_order import Tile
 from hidet.schedules.product import Product
@@ -98,14 +98,14 @@ class SharedMoments:
                     held.factor[step, v] = get(of.gain, tile.left + column + v)
 
     @part
-    def write(self, pile: Pile, held: SharedAdded, tile: Tile, share: Int) -> None:
+    def write(self, partials: ClusterPartials, held: SharedAdded, tile: Tile, share: Int) -> None:
         """The sums of all blocks become the result, and its moments, and it times the gain."""
         values = register_tensor(f32, (self.steps, LANES))
         if self.beside.normed:
             self.statistics.combine(held.known, held.mean, held.scale)
         for step in unroll(self.steps):
             row, column = self.place(step, share)
-            total = pile.total(row, column)
+            total = partials.total(row, column)
             for v in static(range(LANES)):
                 values[step, v] = held.value(total[v], (step, v), step, (step, v))
         self.store(values, held, tile, share)

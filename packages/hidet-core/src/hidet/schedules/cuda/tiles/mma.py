@@ -26,7 +26,7 @@ from hidet.lang import (
 from hidet.lang.cuda import ldmatrix, mma_sync, threadIdx
 from hidet.mapping.fragments import matrices, mma_c
 from hidet.schedules.contraction import Contraction
-from hidet.schedules.cuda.tiles.pace import Pace
+from hidet.schedules.cuda.tiles.latency import Latency
 from hidet.schedules.cuda.tiles.staging import Side, Source
 from hidet.schedules.cuda.tiles.tile import Tile
 from hidet.schedules.space import choice
@@ -104,13 +104,13 @@ class Warps(Tile):
         return rows * columns // WARP + (rows + columns) * 16 // WARP // 2 + flight + 40
 
     def work_on(self, p: Contraction, target: Target) -> Work:
-        """What is moved and computed, and how long a block is under way; see `Pace`."""
+        """What is moved and computed, and how long a block is under way; see `Latency`."""
         work = self.amounts(p, target)
         read, written = p.nbytes
         partial = work.bytes_written - written
-        pace = Pace(p, self, target, work.blocks)
-        rounds = pace.rounds + SECOND_ROUNDS * (work.launches - 1)
-        return replace(work, bytes_read=read + partial, rounds=rounds, after=pace.after)
+        latency = Latency(p, self, target, work.blocks)
+        rounds = latency.rounds + SECOND_ROUNDS * (work.launches - 1)
+        return replace(work, bytes_read=read + partial, rounds=rounds, after=latency.after)
 
     def busy(self) -> float:
         """Waits for shared memory are a block's time."""

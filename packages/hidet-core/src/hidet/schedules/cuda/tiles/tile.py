@@ -30,8 +30,8 @@ from hidet.lang import (
 from hidet.lang.cuda import blockIdx, cluster_sync, syncthreads
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.contraction import Contraction, names_of
+from hidet.schedules.cuda.cluster_partials import ClusterPartials, partials_shape
 from hidet.schedules.cuda.epilogue import Epilogue, Partial
-from hidet.schedules.cuda.pile import Pile, pile_shape
 from hidet.schedules.cuda.slices import add_slices, slices_type
 from hidet.schedules.cuda.tiles.staging import Side, Source
 from hidet.schedules.forms import Formed
@@ -131,7 +131,7 @@ class Tile(Formed):
         if not self.together(target):
             return tiles
         of = self.partial_type(p)
-        return tiles + prod(pile_shape(self.block, of)) * of.nbytes
+        return tiles + prod(partials_shape(self.block, of)) * of.nbytes
 
     def fits_on(self, p: Contraction, target: Target) -> bool:
         """Whether threads divide tiles evenly, slices have enough to do, and there is room."""
@@ -243,12 +243,12 @@ def tiled(name: str, p: Contraction, tile: Tile, target: Target) -> Module:
             tile.gather(from_a, from_b, sums, first, turns)
             if together:
                 parts = shared_tensor(
-                    partial_type.dtype, pile_shape(tile.block, partial_type.dtype)
+                    partial_type.dtype, partials_shape(tile.block, partial_type.dtype)
                 )
                 tile.write(sums, handed, Partial(parts, 0), 0, 0, 0)
                 cluster_sync()
-                pile = Pile(parts, tile.block, tile.threads, slices)
-                pile.add(Epilogue(p, bias, c), z, share, top, left)
+                partials = ClusterPartials(parts, tile.block, tile.threads, slices)
+                partials.add(Epilogue(p, bias, c), z, share, top, left)
                 # A block's shared memory goes with it: it stays until all others have read there.
                 cluster_sync()
             elif slices > 1:

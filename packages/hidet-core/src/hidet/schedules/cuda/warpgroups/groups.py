@@ -12,7 +12,7 @@ from hidet.cost import REACHED_RATE, Work
 from hidet.ir.kernel import LetsNext
 from hidet.lang import cdiv
 from hidet.schedules.contraction import Contraction
-from hidet.schedules.cuda.pile import pile_shape
+from hidet.schedules.cuda.cluster_partials import partials_shape
 from hidet.schedules.cuda.warpgroups.operand import Operand
 from hidet.schedules.forms import Formed
 from hidet.schedules.space import choice
@@ -92,7 +92,7 @@ class Warpgroups(Formed):
         ring = sum(side.nbytes for side in self.sides(p)) * self.stages
         if self.slices > 1:
             wide = sum_type(p.a.dtype)
-            extra = prod(pile_shape(self.block, wide)) * wide.nbytes
+            extra = prod(partials_shape(self.block, wide)) * wide.nbytes
         else:
             extra = self.consumers // WARP * 16 * (64 + 8) * p.c.dtype.nbytes
         return ring + -(-extra // ALIGNMENT) * ALIGNMENT + 2 * 8 * self.stages

@@ -21,8 +21,8 @@ from hidet.lang import (
 )
 from hidet.lang.cuda import blockIdx, cluster_sync, gridDim, setmaxnreg_inc, syncwarp, threadIdx
 from hidet.mapping.fragments import wgmma_c
+from hidet.schedules.cuda.cluster_partials import ClusterPartials
 from hidet.schedules.cuda.epilogue import Epilogue
-from hidet.schedules.cuda.pile import Pile
 from hidet.schedules.cuda.warpgroups.groups import MANY
 from hidet.schedules.cuda.warpgroups.ring import Ring
 from hidet.schedules.cuda.warpgroups.tile_order import Order, Tile
@@ -49,7 +49,7 @@ def take_tiles(ring: Ring, order: Order, tiles: Any, end: Any) -> None:
 
 
 @part
-def share_tile(ring: Ring, order: Order, pile: Pile, end: Any) -> None:
+def share_tile(ring: Ring, order: Order, partials: ClusterPartials, end: Any) -> None:
     """The blocks of a cluster sum up a tile over a part of k each; `end` adds up a share of it."""
     point = ring.point
     turns = cdiv(ring.a.side.turns, point.slices)
@@ -61,19 +61,19 @@ def share_tile(ring: Ring, order: Order, pile: Pile, end: Any) -> None:
         end.prefetch(held, tile, share)
         sums = register_tensor(ring.wide, point.columns // 2)
         ring.consume(sums, turns)
-        keep(sums, pile.sums, point.columns)
+        keep(sums, partials.sums, point.columns)
     elif threadIdx.x == point.consumers:
         ring.produce(tile, share * turns, turns)
     syncwarp()
     cluster_sync()
     if threadIdx.x < point.consumers:
-        end.write(pile, held, tile, share)
+        end.write(partials, held, tile, share)
     # A block's shared memory goes with it: it stays until all others have read there.
     cluster_sync()
 
 
 @part
-def keep(sums: Registers, pile: Shared, columns: int) -> None:
+def keep(sums: Registers, partials: Shared, columns: int) -> None:
     """For warpgroups: the sums go where others will add them up."""
     own = wgmma_c(columns)
     thread, group = threadIdx.x % WARPGROUP, threadIdx.x // WARPGROUP
@@ -82,7 +82,7 @@ def keep(sums: Registers, pile: Shared, columns: int) -> None:
         down = own.task(0, block, half, 0)[0]
         for v in vectorize(2):
             column = own.task(thread, block, half, v)[1]
-            pile[0, 0, row + down, column] = sums[block * 4 + half * 2 + v]
+            partials[0, 0, row + down, column] = sums[block * 4 + half * 2 + v]
 
 
 @record
@@ -99,6 +99,6 @@ class SharedSums:
         """Nothing is under way meanwhile."""
 
     @part
-    def write(self, pile: Pile, held: None, tile: Tile, share: Int) -> None:
+    def write(self, partials: ClusterPartials, held: None, tile: Tile, share: Int) -> None:
         """The sums of all blocks become elements of the result."""
-        pile.add(self.end, tile.z, share, tile.top, tile.left)
+        partials.add(self.end, tile.z, share, tile.top, tile.left)

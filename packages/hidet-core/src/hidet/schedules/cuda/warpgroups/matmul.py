@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hidet import options
 from hidet.ops.products.matmul import Linear, Matmul
-from hidet.schedules.base import After, Scheduled, schedule_for
+from hidet.schedules.base import AccumulatorEpilogue, Scheduled, schedule_for
 from hidet.schedules.cuda.tiles.mma import by_tensor_cores
 from hidet.schedules.cuda.tiles.mma_bytes import along_k_in_bytes
 from hidet.schedules.cuda.warpgroups.groups import Warpgroups
@@ -51,10 +51,13 @@ def by_warpgroups_of(p: Product, target: Target) -> bool:
 @schedule_for(
     Matmul, Linear, target="cuda", space=MatrixWarpgroups,
     when=lambda op, target: by_warpgroups_of(product_of(op), target), closed=(0, 1),
-    settles=True,
+    accumulator_epilogue=True,
 )  # fmt: skip
 def matmul_wgmma(
-    op: Matmul | Linear, target: Target, point: MatrixWarpgroups, after: After | None = None
+    op: Matmul | Linear,
+    target: Target,
+    point: MatrixWarpgroups,
+    after: AccumulatorEpilogue | None = None,
 ) -> Scheduled:
     """Tiles of the product by warpgroups with `wgmma`, brought by the copy engine."""
     return Scheduled(by_warpgroups(op.name, product_of(op), point, target, after), point)

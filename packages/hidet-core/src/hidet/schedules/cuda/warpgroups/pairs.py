@@ -23,9 +23,9 @@ from hidet.lang import (
     unroll,
     vectorize,
 )
-from hidet.lang.memory import get, settle
+from hidet.lang.memory import from_accumulators, get
 from hidet.mapping.fragments import mma_c
-from hidet.schedules.base import After
+from hidet.schedules.base import AccumulatorEpilogue
 from hidet.schedules.contraction import Contraction
 from hidet.schedules.cuda.warpgroups.lines import COLUMNS, LANES, ROWS
 from hidet.schedules.cuda.warpgroups.tile_order import Tile
@@ -63,7 +63,7 @@ class PairSums(Sums):
                         even += shift[0]
                         odd += shift[1]
                     there = self.at(own.z, own.top + mma_c().task(lane, half, 0)[0], first)
-                    held[beside, half, which] = settle(self.c, there, even, odd)
+                    held[beside, half, which] = from_accumulators(self.c, there, even, odd)
             self.place(held, lane, warp, step * 16)
 
     @part
@@ -83,7 +83,7 @@ class PairSums(Sums):
 
 def sums_to(
     staged: Shared, bias: Global, c: Global, p: Contraction, columns: int,
-    early: DType | None, after: After | None,
+    early: DType | None, after: AccumulatorEpilogue | None,
 ) -> Sums:  # fmt: skip
     """The end of a contraction, with what comes `after` it."""
     kind = PairSums if after is not None and after.pairs else Sums

@@ -10,10 +10,10 @@ from __future__ import annotations
 from hidet.ir.kernel import Module
 from hidet.lang import Global, attr, minimum, script, script_module, shared_tensor
 from hidet.schedules.assemble import assemble, letting_next, marked, operand_type
-from hidet.schedules.base import After
+from hidet.schedules.base import AccumulatorEpilogue
 from hidet.schedules.contraction import Contraction, names_of
+from hidet.schedules.cuda.cluster_partials import ClusterPartials, partials_shape
 from hidet.schedules.cuda.epilogue import Epilogue
-from hidet.schedules.cuda.pile import Pile, pile_shape
 from hidet.schedules.cuda.warpgroups.barriers import pipeline_of
 from hidet.schedules.cuda.warpgroups.groups import Warpgroups, sum_type
 from hidet.schedules.cuda.warpgroups.lines import staging_shape
@@ -25,7 +25,11 @@ from hidet.target import WARP, Target
 
 
 def by_warpgroups(
-    name: str, p: Contraction, point: Warpgroups, target: Target, after: After | None = None
+    name: str,
+    p: Contraction,
+    point: Warpgroups,
+    target: Target,
+    after: AccumulatorEpilogue | None = None,
 ) -> Module:
     """A matmul as one kernel, with the epilogue `after` on its accumulators."""
     if point.slices > 1:
@@ -70,9 +74,9 @@ def in_clusters(name: str, p: Contraction, point: Warpgroups) -> Module:
             attr.cuda_min_blocks = 1
             order = Order(point.block, *point.grid(p))
             held_a, held_b = held_by(a_side, a, stages), held_by(b_side, b, stages)
-            sums = shared_tensor(wide, pile_shape(point.block, wide))
+            sums = shared_tensor(wide, partials_shape(point.block, wide))
             ring = Ring(point, held_a, held_b, pipeline_of(stages))
-            pile = Pile(sums, point.block, point.consumers, point.slices)
-            share_tile(ring, order, pile, SharedSums(Epilogue(p, bias, c)))
+            partials = ClusterPartials(sums, point.block, point.consumers, point.slices)
+            share_tile(ring, order, partials, SharedSums(Epilogue(p, bias, c)))
 
     return marked(assemble(name, [product], names_of(p), ["c"]), ahead=point.ahead(p))

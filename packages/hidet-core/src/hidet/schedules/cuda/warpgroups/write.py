@@ -16,9 +16,9 @@ from hidet.lang import (
     vectorize,
 )
 from hidet.lang.cuda import threadIdx
-from hidet.lang.memory import get, settle
+from hidet.lang.memory import from_accumulators, get
 from hidet.mapping.fragments import mma_c
-from hidet.schedules.base import After
+from hidet.schedules.base import AccumulatorEpilogue
 from hidet.schedules.contraction import Contraction, Index
 from hidet.schedules.cuda.warpgroups.groups import sum_type
 from hidet.schedules.cuda.warpgroups.lines import LANES, ROWS, Lines
@@ -35,7 +35,7 @@ class Sums(Lines):
     bias: Any
     early: DType | None
     """The type of the registers to which a tile's bias is under way ahead of its sums, if it is."""
-    after: After | None
+    after: AccumulatorEpilogue | None
     """What is computed on sums in float32, ahead of their rounding."""
 
     def at(self, z: Any, i: Any, j: Any) -> Index:
@@ -85,7 +85,7 @@ class Sums(Lines):
         """The element of the result at row i and column j, of its sum."""
         if self.after is None:
             return cast(total, self.c.dtype)
-        return settle(self.c, self.at(z, i, j), total)
+        return from_accumulators(self.c, self.at(z, i, j), total)
 
 
 def neighbours_of(p: Contraction) -> int:

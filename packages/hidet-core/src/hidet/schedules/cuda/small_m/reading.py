@@ -40,7 +40,7 @@ FEW = 8
 """Rows, at most, that a thread multiplies each element of b by."""
 
 
-class FewRows(Formed):
+class SmallM(Formed):
     """A point of a space: how many threads share sums, and what each has under way at once."""
 
     along: int
@@ -73,7 +73,7 @@ class Reading(ABC):
     """Who reads which elements of b: at a step a thread has `depth` of each of `width` columns."""
 
     p: Contraction
-    point: FewRows
+    point: SmallM
 
     @property
     def vector(self) -> int:
@@ -163,7 +163,7 @@ class Reading(ABC):
         return number // per_row, number % per_row * self.vector + v
 
 
-def few_rows(name: str, reading: Reading) -> Module:
+def small_m(name: str, reading: Reading) -> Module:
     """A contraction of few rows as one kernel."""
     p, point, columns = reading.p, reading.point, reading.columns
     slices, bias_type = point.slices, operand_type(p.bias, p.c)

@@ -24,11 +24,11 @@ from hidet.lang import (
 from hidet.lang.memory import get
 from hidet.ops.quantized.packed_linear import PackedLinear
 from hidet.schedules.base import Scheduled, schedule_for
-from hidet.schedules.cuda.few_rows.matmul import is_even, is_few
-from hidet.schedules.cuda.few_rows.pace import Pace
-from hidet.schedules.cuda.few_rows.packed_weights import WORDS, PackedProduct, packed_product
-from hidet.schedules.cuda.few_rows.rows import FewRows, few_rows
-from hidet.schedules.cuda.few_rows.simt import ThreadReading
+from hidet.schedules.cuda.small_m.latency import Latency
+from hidet.schedules.cuda.small_m.matmul import is_even, is_few
+from hidet.schedules.cuda.small_m.packed_weights import WORDS, PackedProduct, packed_product
+from hidet.schedules.cuda.small_m.reading import SmallM, small_m
+from hidet.schedules.cuda.small_m.simt import ThreadReading
 from hidet.schedules.space import choice
 from hidet.schedules.unpacking import IN_WORD, UNPACKED, in_float32, number
 from hidet.target import Target
@@ -36,7 +36,7 @@ from hidet.types import bf16, f16, f32, i32
 
 
 @dataclass(frozen=True)
-class PackedFewRows(FewRows):
+class PackedSmallM(SmallM):
     """By CUDA cores."""
 
     along: int = choice(32, 16, 64, 128)
@@ -60,7 +60,7 @@ class PackedFewRows(FewRows):
 
     def work_on(self, p: PackedProduct, target: Target) -> Work:
         """Each word is read once."""
-        return Pace(self.reading(p), target, by_units=False).work()
+        return Latency(self.reading(p), target, by_units=False).work()
 
 
 @dataclass(frozen=True)
@@ -128,8 +128,8 @@ def is_taken(op: PackedLinear) -> bool:
 
 
 @schedule_for(
-    PackedLinear, target="cuda", space=PackedFewRows, when=lambda op, target: is_taken(op),
+    PackedLinear, target="cuda", space=PackedSmallM, when=lambda op, target: is_taken(op),
 )  # fmt: skip
-def packed_few_rows(op: PackedLinear, target: Target, point: PackedFewRows) -> Scheduled:
+def packed_small_m(op: PackedLinear, target: Target, point: PackedSmallM) -> Scheduled:
     """Few rows of x, as the words come from memory."""
-    return Scheduled(few_rows(op.name, point.reading(packed_product(op))), point)
+    return Scheduled(small_m(op.name, point.reading(packed_product(op))), point)

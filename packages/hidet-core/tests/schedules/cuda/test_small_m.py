@@ -13,16 +13,16 @@ from hidet.ir.expr import Var
 from hidet.ops.products.matmul import Linear, Matmul
 from hidet.options import options
 from hidet.schedules.base import candidates
-from hidet.schedules.cuda.few_rows.lane_sums import LaneSums
-from hidet.schedules.cuda.few_rows.matmul import (
-    MatmulFewRows,
-    MatmulFewRowsWarps,
-    matmul_few_rows,
-    matmul_few_rows_mma,
+from hidet.schedules.cuda.small_m.lane_sums import LaneSums
+from hidet.schedules.cuda.small_m.matmul import (
+    MatmulSmallM,
+    MatmulSmallMWarps,
+    matmul_small_m,
+    matmul_small_m_mma,
 )
-from hidet.schedules.cuda.few_rows.mma import WarpReading
-from hidet.schedules.cuda.few_rows.rows import FEW
-from hidet.schedules.cuda.few_rows.simt import ThreadReading
+from hidet.schedules.cuda.small_m.mma import WarpReading
+from hidet.schedules.cuda.small_m.reading import FEW
+from hidet.schedules.cuda.small_m.simt import ThreadReading
 from hidet.schedules.product import product_of
 from hidet.schedules.space import from_json, to_json
 from hidet.target import Target
@@ -30,7 +30,7 @@ from hidet.testing.fused import as_run
 from hidet.types import bf16, f16, f32, f64, i32
 
 TARGET, OLDER = Target.parse("sm_90a"), Target.parse("sm_80")
-T, W = MatmulFewRows, MatmulFewRowsWarps
+T, W = MatmulSmallM, MatmulSmallMWarps
 K = Var("k", i32)
 
 THREADS = [
@@ -60,7 +60,7 @@ WARPS = [
 
 
 def built(op, point):
-    schedule = matmul_few_rows if isinstance(point, T) else matmul_few_rows_mma
+    schedule = matmul_small_m if isinstance(point, T) else matmul_small_m_mma
     return schedule(op, TARGET, point).module
 
 
@@ -132,23 +132,23 @@ def fastest(op, target=TARGET):
 
 @pytest.mark.parametrize("m", [1, 8])
 def test_the_cost_model_takes_them(m):
-    assert fastest(Linear(f32[m, 4096], f32[4096, 4096], None)) == "matmul_few_rows"
-    assert fastest(Linear(f16[m, 4096], f16[4096, 4096], None)).startswith("matmul_few_rows")
-    assert fastest(Matmul(f32[m, 768], f32[768, 3072])) == "matmul_few_rows"
-    assert fastest(Linear(f16[m, 768], f16[50257, 768], None), OLDER).startswith("matmul_few_rows")
-    assert not fastest(Linear(f16[16, 4096], f16[4096, 4096], None)).startswith("matmul_few_rows")
+    assert fastest(Linear(f32[m, 4096], f32[4096, 4096], None)) == "matmul_small_m"
+    assert fastest(Linear(f16[m, 4096], f16[4096, 4096], None)).startswith("matmul_small_m")
+    assert fastest(Matmul(f32[m, 768], f32[768, 3072])) == "matmul_small_m"
+    assert fastest(Linear(f16[m, 768], f16[50257, 768], None), OLDER).startswith("matmul_small_m")
+    assert not fastest(Linear(f16[16, 4096], f16[4096, 4096], None)).startswith("matmul_small_m")
 
 
 def test_options_are_heard():
     op = Linear(f16[4, 256], f16[256, 256], None)
     with options(mma="simt"):
         assert not any(each.schedule.name.endswith("mma") for each in choices(op, TARGET))
-    few = [each for each in candidates(op, OLDER) if "few_rows" in each.schedule.name]
+    few = [each for each in candidates(op, OLDER) if "small_m" in each.schedule.name]
     assert {each.point.slices for each in few} == {1}  # it has no clusters
 
 
 @pytest.mark.parametrize(
-    "point", [("matmul_few_rows", T(32, 4, 4, 1, 1)), ("matmul_few_rows_mma", W(16, 4, 1, 2, 1))]
+    "point", [("matmul_small_m", T(32, 4, 4, 1, 1)), ("matmul_small_m_mma", W(16, 4, 1, 2, 1))]
 )
 def test_what_is_fused_is_in_the_one_kernel(point, is_one_kernel):
     """A function ahead, a weight in parts of its own, a bias, a residual and a function behind."""

@@ -24,7 +24,7 @@ VECTOR = 8
 
 
 @dataclass(frozen=True)
-class Pace:
+class Latency:
     """The time of so many blocks at a point, of which multiprocessors each hold several."""
 
     p: Contraction

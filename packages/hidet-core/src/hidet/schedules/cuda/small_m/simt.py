@@ -8,8 +8,8 @@ from hidet.ir.expr import Value
 from hidet.lang import ScriptFunction, cast, cdiv, grid, register_tensor, script, unroll, vectorize
 from hidet.lang.cuda import threadIdx
 from hidet.lang.memory import get
-from hidet.schedules.cuda.few_rows.lane_sums import LaneSums
-from hidet.schedules.cuda.few_rows.rows import Reading
+from hidet.schedules.cuda.small_m.lane_sums import LaneSums
+from hidet.schedules.cuda.small_m.reading import Reading
 from hidet.target import WARP
 
 LANES = (1, 2, 4, 8, 16)

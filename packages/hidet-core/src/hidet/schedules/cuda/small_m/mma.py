@@ -23,7 +23,7 @@ from hidet.lang import (
 from hidet.lang.cuda import mma_sync, threadIdx
 from hidet.lang.memory import get
 from hidet.mapping.fragments import ROW_LANES, mma_c
-from hidet.schedules.cuda.few_rows.rows import Reading
+from hidet.schedules.cuda.small_m.reading import Reading
 from hidet.target import WARP
 
 AT_ONCE = 4

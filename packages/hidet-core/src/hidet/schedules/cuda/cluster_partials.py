@@ -26,14 +26,14 @@ PADDING_BYTES = 32
 """Bytes between rows, so that the rows of a tensor core's fragment lie in different banks."""
 
 
-def pile_shape(block: tuple[int, int], of: DType) -> tuple[int, int, int, int]:
+def partials_shape(block: tuple[int, int], of: DType) -> tuple[int, int, int, int]:
     """The shape in shared memory of a tile's sums, as the one tile of a workspace."""
     rows, columns = block
     return 1, 1, rows, columns + PADDING_BYTES // of.nbytes
 
 
 @record
-class Pile:
+class ClusterPartials:
     """The sums of a tile in shared memory, where the blocks of a cluster find each other's."""
 
     sums: Shared

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from hidet.cost import Work
 from hidet.ops.products.matmul import Linear, Matmul
 from hidet.schedules.base import Scheduled, schedule_for
-from hidet.schedules.cuda.few_rows.mma import WarpReading
-from hidet.schedules.cuda.few_rows.pace import Pace
-from hidet.schedules.cuda.few_rows.rows import FEW, FewRows, Reading, few_rows
-from hidet.schedules.cuda.few_rows.simt import ThreadReading
+from hidet.schedules.cuda.small_m.latency import Latency
+from hidet.schedules.cuda.small_m.mma import WarpReading
+from hidet.schedules.cuda.small_m.reading import FEW, Reading, SmallM, small_m
+from hidet.schedules.cuda.small_m.simt import ThreadReading
 from hidet.schedules.cuda.tiles.mma import VECTOR, by_tensor_cores
 from hidet.schedules.product import Product, product_of
 from hidet.schedules.space import choice
@@ -34,7 +34,7 @@ MOST_THREADS = 2048
 
 
 @dataclass(frozen=True)
-class MatmulFewRows(FewRows):
+class MatmulSmallM(SmallM):
     """By CUDA cores."""
 
     along: int = choice(128, 256, 64, 512, 32, 16)
@@ -59,11 +59,11 @@ class MatmulFewRows(FewRows):
 
     def work_on(self, p: Product, target: Target) -> Work:
         """Each element of b is read once."""
-        return Pace(self.reading(p), target, by_units=False).work()
+        return Latency(self.reading(p), target, by_units=False).work()
 
 
 @dataclass(frozen=True)
-class MatmulFewRowsWarps(FewRows):
+class MatmulSmallMWarps(SmallM):
     """By tensor cores."""
 
     along: int = choice(64, 32, 16)
@@ -83,7 +83,7 @@ class MatmulFewRowsWarps(FewRows):
 
     def work_on(self, p: Product, target: Target) -> Work:
         """Each element of b is read once."""
-        return Pace(self.reading(p), target, by_units=True).work()
+        return Latency(self.reading(p), target, by_units=True).work()
 
 
 def is_even(reading: Reading, target: Target) -> bool:
@@ -117,20 +117,18 @@ def by_units(p: Product, target: Target) -> bool:
 
 
 @schedule_for(
-    Matmul, Linear, target="cuda", space=MatmulFewRows,
+    Matmul, Linear, target="cuda", space=MatmulSmallM,
     when=lambda op, target: by_threads(product_of(op), target),
 )  # fmt: skip
-def matmul_few_rows(op: Matmul | Linear, target: Target, point: MatmulFewRows) -> Scheduled:
+def matmul_small_m(op: Matmul | Linear, target: Target, point: MatmulSmallM) -> Scheduled:
     """Few rows of the product, as b comes from memory."""
-    return Scheduled(few_rows(op.name, point.reading(product_of(op))), point)
+    return Scheduled(small_m(op.name, point.reading(product_of(op))), point)
 
 
 @schedule_for(
-    Matmul, Linear, target="cuda", space=MatmulFewRowsWarps,
+    Matmul, Linear, target="cuda", space=MatmulSmallMWarps,
     when=lambda op, target: by_units(product_of(op), target),
 )  # fmt: skip
-def matmul_few_rows_mma(
-    op: Matmul | Linear, target: Target, point: MatmulFewRowsWarps
-) -> Scheduled:
+def matmul_small_m_mma(op: Matmul | Linear, target: Target, point: MatmulSmallMWarps) -> Scheduled:
     """The same by warps with `mma.sync`."""
-    return Scheduled(few_rows(op.name, point.reading(product_of(op))), point)
+    return Scheduled(small_m(op.name, point.reading(product_of(op))), point)

@@ -1,10 +1,10 @@
 """What follows an anchor, computed where its sums are: in registers, ahead of their rounding.
 
 A schedule that brings results through shared memory in their own type has two hooks for a result:
-`settle` where it has sums, and `put` where it writes what became of them.
+`from_accumulators` where it has sums, and `put` where it writes what became of them.
 
-before   held = c.settle(i, j, total);  ...  c.put(i, j, staged)
-after    held = f16(gelu(total));       ...  y.put(i, j, staged)
+before   held = c.from_accumulators(i, j, total);  ...  c.put(i, j, staged)
+after    held = f16(gelu(total));                 ...  y.put(i, j, staged)
 
 What reads other tensors is computed where `put` is, from whole lines of them.
 """
@@ -18,17 +18,17 @@ from hidet.errors import InternalError
 from hidet.fusion.epilogue import Epilogue, Result, place_of, stored
 from hidet.fusion.following import Following
 from hidet.fusion.group import Group
-from hidet.ir.expr import Expr, Get, Settle, Var
+from hidet.ir.expr import Expr, FromAccumulators, Get, Var
 from hidet.ir.kernel import Module
 from hidet.ir.node import Node
 from hidet.ir.stmt import Body, Put
 from hidet.ir.walk import find, replaced, substitute
 from hidet.schedules.automatic.expand import Expansion
-from hidet.schedules.base import After
+from hidet.schedules.base import AccumulatorEpilogue
 from hidet.types import TensorType, i32
 
 
-class Settling(Epilogue):
+class OnAccumulators(Epilogue):
     """What follows in two steps: a value made of sums, and the write of that."""
 
     def __init__(self, value: Var, results: Sequence[Result], read: Expansion) -> None:
@@ -46,9 +46,9 @@ class Settling(Epilogue):
 
     def instead(self, hook: Node) -> Node | Body:
         """What becomes of a hook on the anchor's result."""
-        return self.settled(hook) if isinstance(hook, Settle) else super().instead(hook)
+        return self.computed(hook) if isinstance(hook, FromAccumulators) else super().instead(hook)
 
-    def settled(self, e: Settle) -> Expr:
+    def computed(self, e: FromAccumulators) -> Expr:
         """What becomes of sums."""
         own = [each for each in find(self.whole, Get) if each.tensor is self.value]
         known: dict[Expr, Expr] = {each: e.sums[place_of(each.index[-1])] for each in own}
@@ -60,11 +60,11 @@ class Settling(Epilogue):
         return (*index[:-1], index[-1] // self.count) if self.count > 1 else index
 
     def put(self, write: Put) -> Put | Body:
-        """The write of a value that was settled before."""
+        """The write of a value that was computed before."""
         return (stored(self.result, self.place(write.index), write.value, write),)
 
 
-def settled(group: Group) -> After | None:
+def accumulator_epilogue(group: Group) -> AccumulatorEpilogue | None:
     """What a schedule has to know of what follows the anchor, to have it computed where its sums
     are; None if nothing needs them in float32, or more than these is read, or stored."""
     assert group.anchor is not None
@@ -78,13 +78,13 @@ def settled(group: Group) -> After | None:
     tensors: dict[Grid, Var] = {grid: Var("x", each.type) for each, grid in after.inputs.items()}
     tensors[after.value] = value = Var("value", after.value.type)
     made = Result(Var("y", out.type), after.grids[out], where[out])
-    how = Settling(value, [made], Expansion(tensors))
-    return After(how.count == 2) if how.is_alone else None
+    how = OnAccumulators(value, [made], Expansion(tensors))
+    return AccumulatorEpilogue(how.count == 2) if how.is_alone else None
 
 
-def settles(module: Module) -> bool:
+def has_accumulator_epilogue(module: Module) -> bool:
     """Whether a scheduled module has what follows computed where its sums are."""
-    return any(True for kernel in module.kernels for _ in find(kernel.body, Settle))
+    return any(True for kernel in module.kernels for _ in find(kernel.body, FromAccumulators))
 
 
 def ndim(tensor: Var) -> int:

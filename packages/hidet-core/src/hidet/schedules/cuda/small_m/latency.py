@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from math import prod
 
 from hidet.cost import ROUND_SECONDS, WAVE_SECONDS, Work
-from hidet.schedules.cuda.few_rows.rows import Reading
+from hidet.schedules.cuda.small_m.reading import Reading
 from hidet.schedules.typical import estimated, size_bytes
 from hidet.target import Target
-from hidet.target.measured import FewRowsTimes
+from hidet.target.measured import SmallMTimes
 
 ADDRESSES = 20
 """Registers of a thread beside sums and what is under way; what NVRTC takes."""
@@ -21,7 +21,7 @@ PAIRS = 32
 
 
 @dataclass(frozen=True)
-class Pace:
+class Latency:
     """The time of a product at a point, whose blocks wait for memory side by side."""
 
     reading: Reading
@@ -30,9 +30,9 @@ class Pace:
     """Whether tensor cores multiply, all rows of a at once."""
 
     @property
-    def times(self) -> FewRowsTimes:
+    def times(self) -> SmallMTimes:
         """What was measured of the target."""
-        return self.target.measured.few_rows
+        return self.target.measured.small_m
 
     @property
     def blocks(self) -> int:
