@@ -5,6 +5,7 @@ The page is made from signatures, docstrings and definitions: `pytest --update-g
 
 import inspect
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -85,17 +86,25 @@ def entry(name):
 
 
 def page():
-    """The page: families are the modules of `hidet.ops`."""
+    """The page: families are the folders of `hidet.ops`, and what is alike in one its modules."""
     seams.call("load_operators")
     families = {}
     for name in sorted(ops.__all__):
-        families.setdefault(inspect.getmodule(getattr(ops, name)), []).append(name)
+        module = inspect.getmodule(getattr(ops, name))
+        folder = families.setdefault(import_module(module.__package__), {})
+        folder.setdefault(module, []).append(name)
     lines = [HEAD]
-    for module in sorted(families, key=lambda each: each.__name__):
-        title = inspect.getdoc(module).splitlines()[0].rstrip(".")
-        lines += ["", f"## {title}"]
-        lines += [line for name in families[module] for line in entry(name)]
+    for folder, modules in sorted(families.items(), key=lambda each: each[0].__name__):
+        lines += ["", f"## {title(folder)}"]
+        for module in sorted(modules, key=lambda each: each.__name__):
+            lines += ["", f"*{title(module)}*"]
+            lines += [line for name in modules[module] for line in entry(name)]
     return "\n".join(lines) + "\n"
+
+
+def title(module):
+    """The first line of a module's docstring."""
+    return inspect.getdoc(module).splitlines()[0].rstrip(".:")
 
 
 def test_the_page_is_what_the_code_says(request):

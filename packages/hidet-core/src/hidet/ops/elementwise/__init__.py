@@ -1,1 +1,1 @@
-"""Each element by itself."""
+"""Elementwise functions."""

@@ -1,1 +1,1 @@
-"""Elements by number: gather, scatter, sort, select."""
+"""Indexing: gather, scatter, sort, select."""

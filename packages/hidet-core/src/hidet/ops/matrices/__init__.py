@@ -1,1 +1,1 @@
-"""Factors, systems and inverses of matrices."""
+"""Linear algebra: factors, systems and inverses of matrices."""

@@ -1,1 +1,1 @@
-"""What models of one kind need: cells, trees, boxes, losses."""
+"""Parts of particular models: recurrent cells, trees, boxes, losses."""

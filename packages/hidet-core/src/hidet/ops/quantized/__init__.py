@@ -1,1 +1,1 @@
-"""Weights and activations of few bits."""
+"""Quantization: weights and activations of few bits."""

@@ -1,1 +1,1 @@
-"""Numbers drawn by counters."""
+"""Random numbers."""

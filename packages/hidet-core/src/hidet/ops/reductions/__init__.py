@@ -1,1 +1,1 @@
-"""Sums, norms and statistics along axes."""
+"""Reductions and normalization."""

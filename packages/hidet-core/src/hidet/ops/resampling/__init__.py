@@ -1,1 +1,1 @@
-"""Images of other sizes and boxes of them."""
+"""Resizing and sampling of images."""

@@ -1,1 +1,1 @@
-"""Tensors made, viewed, cut, joined, padded and converted."""
+"""Creation and layout: tensors made, viewed, cut, joined, padded and converted."""

@@ -1,1 +1,1 @@
-"""Convolutions, pools and what else reads windows."""
+"""Convolutions and pooling."""
