@@ -11,7 +11,6 @@ from hidet.frontend.running.execute import Runner, View, prepare_runner
 from hidet_torch.calling.fixed import Quick, fixed_call
 from hidet_torch.calling.overwriting import as_written, overwritten
 from hidet_torch.calling.share import Share
-from hidet_torch.calling.uncompiled import EagerCall
 from hidet_torch.importing.foreign import SYMBOLS, numbers
 from hidet_torch.importing.imported import Imported, Interface, LiveInput, Number, Output
 from hidet_torch.memory.streams import stream_of
@@ -128,7 +127,7 @@ class CompiledCall(GraphCall):
             share.watch(self)
 
 
-def without_wrapper(call: GraphCall | EagerCall) -> Callable[..., Any]:
+def without_wrapper(call: GraphCall) -> Callable[..., Any]:
     """A call as Dynamo makes it, without what AOTAutograd does around it for aliases, mutations and
     subclasses: there are none, and it takes longer than the call itself."""
     return lambda *args: call.run(list(args))  # whatever it is by then

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -9,6 +10,17 @@ import torch
 from hidet.frontend.importing.coverage import Coverage
 
 NOTHING_TOLD = Coverage(())
+
+
+def as_captured(graph_module: torch.fx.GraphModule) -> Callable[..., Any]:
+    """The call of a Dynamo graph of which nothing is compiled: PyTorch's functions, as the model
+    calls them. The ATen operators that AOTAutograd makes of them take longer to call."""
+
+    def run(*args: Any) -> Any:
+        with torch.no_grad():
+            return graph_module.forward(*args)
+
+    return run
 
 
 class EagerCall:

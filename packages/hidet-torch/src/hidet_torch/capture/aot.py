@@ -10,7 +10,7 @@ from torch._functorch._aot_autograd.descriptors import PlainAOTInput, PlainAOTOu
 from torch._functorch.aot_autograd import aot_module_simplified
 
 from hidet_torch.calling.run import CompiledCall, without_wrapper
-from hidet_torch.calling.uncompiled import EagerCall
+from hidet_torch.calling.uncompiled import EagerCall, as_captured
 from hidet_torch.capture.capture import Boxed, compile_inference, compile_training, run_backward
 from hidet_torch.capture.decompositions import decompositions
 from hidet_torch.capture.gradients import require_repeatable
@@ -85,7 +85,9 @@ def through_aot(
     if not plain:
         return compiled
     call = plain[0]
-    if keep is not None and isinstance(call, CompiledCall):
+    if isinstance(call, EagerCall):
+        return as_captured(graph_module)
+    if keep is not None:
         keep(call, sorted(frozen.values()))
     return without_wrapper(call)
 
