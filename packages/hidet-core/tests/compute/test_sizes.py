@@ -1,3 +1,5 @@
+from itertools import product as product_of
+
 import pytest
 
 from hidet.compute.guards import assuming
@@ -45,6 +47,25 @@ def test_the_lesser_of_two_sizes_is_simple_where_it_is_known():
     assert same(Minimum(m, m + n), m) is True
     assert same(Maximum(m, m + n), m + n) is True
     assert same(Minimum(m, wrap(512)), m) is None
+    assert same(Minimum(m, wrap(512)), Minimum(wrap(512), m)) is True
+
+
+def test_what_stands_before_its_own_first_elements_and_is_cut_is_as_long_as_before():
+    first = Minimum(wrap(1), m)
+    whole = first + m
+    assert same(Maximum(whole - Minimum(whole, wrap(1)), wrap(0)), m) is True
+    assert same(Minimum(wrap(1), 2 * n * first + n * m), Minimum(n * m, wrap(1))) is True
+
+
+@pytest.mark.parametrize(
+    "size",
+    [Minimum(m, wrap(2)) + m, Minimum(m - 1, wrap(1)) + m, Minimum(m, wrap(1)) - n, n - m, m + n],
+)
+def test_the_lesser_of_one_and_a_sum_keeps_its_value(size):
+    lesser = Minimum(size, wrap(1))
+    for here, there in product_of(range(4), range(4)):
+        values = {m: constant(here, i32), n: constant(there, i32)}
+        assert resolved(tidy(lesser), values) == resolved(lesser, values)
 
 
 def test_quotients_take_out_what_divides():

@@ -294,6 +294,31 @@ def test_an_operator_that_nothing_runs_is_named_within_a_branch() -> None:
         hidet_onnx.compile(model(text)).run([floats(2, 3), np.array(True)])
 
 
+def test_what_a_function_refuses_is_the_only_reason_of_its_calls() -> None:
+    """The second call reads what the first would have given; it is no operator without a
+    converter."""
+    text = """<ir_version: 10, opset_import: ["" : 20, "own" : 1]>
+    g (float[n] x) => (float[n] z) {
+        places = NonZero(x)
+        sum = ReduceSum<keepdims = 0>(places)
+        flag = Cast<to = 9>(sum)
+        y = own.f(x, flag)
+        z = own.f(y, flag)
+    }
+    <domain: "own", opset_import: ["" : 20, "unknown" : 1]>
+    f (x, flag) => (y) {
+        y = If (flag) <
+            then_branch = a () => (float[n] p) { p = unknown.Foo(x) },
+            else_branch = b () => (float[n] q) { q = Neg(x) }>
+    }
+    """
+    with pytest.raises(
+        UnsupportedOp, match="runs unknown.Foo, which its body needs: there is no"
+    ) as e:
+        hidet_onnx.compile(parser.parse_model(text))
+    assert "own.f" not in str(e.value.message)
+
+
 def test_a_loop_whose_carried_tensor_grows_is_named() -> None:
     """How often only data tell; where the trips are a number, its turns are written out instead."""
     text = """<ir_version: 10, opset_import: ["" : 20]>

@@ -39,6 +39,21 @@ g (float[a, b, c] q, float[d, e, f] k, float[g, h, i] v, float[j, l, m, n] pk, f
     y, nk, nv = Attention<q_num_heads = 4, kv_num_heads = 2>(q, k, v, "", pk, pv)
 }
 """
+DIFFERENCES = """<ir_version: 10, opset_import: ["" : 20]>
+g (float[n, t] x) => (float[n, t] y) {
+    zero = Constant<value_ints = [0]>()
+    one = Constant<value_ints = [1]>()
+    far = Constant<value_ints = [9223372036854775807]>()
+    first = Slice(x, zero, one, one)
+    half = Constant<value_float = 0.5>()
+    before = Sub(first, half)
+    joined = Concat<axis = 1>(before, x)
+    length = Shape<start = 1, end = 2>(x)
+    left = Slice(joined, zero, length, one)
+    right = Slice(joined, one, far, one)
+    y = Sub(right, left)
+}
+"""
 
 
 def compare(
@@ -53,6 +68,12 @@ def compare(
     ):
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
     return ours
+
+
+@pytest.mark.parametrize("length", [1, 2, 7, 129])
+def test_differences_of_neighbours_are_as_many_as_there_were(length: int) -> None:
+    x = np.random.default_rng(length).standard_normal((3, length)).astype(np.float32)
+    compare(parser.parse_model(DIFFERENCES), x)
 
 
 @pytest.mark.parametrize("boxes", [1, 7])

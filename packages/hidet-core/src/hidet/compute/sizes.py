@@ -12,6 +12,16 @@ from functools import lru_cache, reduce
 from typing import TypeAlias
 
 from hidet.compute.guards import assumptions, lateness
+from hidet.compute.sums import (
+    Terms,
+    as_expr,
+    built,
+    leading,
+    multiplied,
+    scaled,
+    term_quotient,
+    total,
+)
 from hidet.errors import ShapeMismatch
 from hidet.ir.bounds import range_of
 from hidet.ir.expr import (
@@ -30,9 +40,6 @@ from hidet.ir.expr import (
 )
 from hidet.ir.ranges import Range
 from hidet.types import Size
-
-Terms: TypeAlias = dict[tuple[Expr, ...], int]
-"""A sum: for each product of atoms its integer factor; the empty product is the constant."""
 
 Shape: TypeAlias = tuple[Size, ...]
 
@@ -169,23 +176,6 @@ def quotient(a: Size, b: Size) -> Size | None:
     return built(out)
 
 
-def leading(sum_: Terms) -> tuple[tuple[Expr, ...], int]:
-    """The term of a sum with most atoms, the last one of these by their names."""
-    return max(sum_.items(), key=lambda term: (len(term[0]), [*map(str, term[0])]))
-
-
-def term_quotient(
-    term: tuple[tuple[Expr, ...], int], by: tuple[tuple[Expr, ...], int]
-) -> Terms | None:
-    """One term divided by another, if that leaves nothing."""
-    rest, count = list(term[0]), term[1]
-    for atom in by[0]:
-        if atom not in rest:
-            return None
-        rest.remove(atom)
-    return None if count % by[1] else {tuple(rest): count // by[1]}
-
-
 def broadcast(*shapes: Sequence[Size]) -> Shape:
     """The common shape by numpy's rules; raises ShapeMismatch where sizes may differ."""
     rank = max((len(shape) for shape in shapes), default=0)
@@ -263,14 +253,44 @@ def simpler(size: Expr) -> Size | None:
             return a
         case Minimum(a, b) if at_most(b, a):
             return b
+        case Minimum(a, Const(1)) if (rest := without_limits(a)) is not None:
+            return Minimum(wrap(rest), wrap(1))
         case Maximum(a, b) if at_most(a, b):
             return b
         case Maximum(a, b) if at_most(b, a):
             return a
+        case Minimum(Const() as a, b) | Maximum(Const() as a, b):
+            return type(size)(b, a)  # numbers are last, so that equal sizes are written alike
         case FloorDiv() | FloorMod() | Minimum() | Maximum() if size.dtype.is_integer:
             inner = size.map_children(lambda each: wrap(tidy(each)))
             return None if inner is size else inner
     return None
+
+
+def without_limits(size: Size) -> Size | None:
+    """A simpler size that is 0 for the same symbols as a sum of naturals is; None if none is.
+
+    So `min(1, n) + 2 * n` elements are some where `n` are: the lengths of what was put before its
+    own first elements, and cut again, are told by that.
+    """
+    before = terms(size)
+    parts = [product_of_limited(key) for key, count in before.items() if count > 0]
+    after: Terms = {key: 1 for part in parts for key in part}
+    is_sum = len(parts) == len(before) and all(n > 0 for part in parts for n in part.values())
+    are_natural = all(is_natural({key: 1}) for key in (*before, *after))
+    return built(after) if is_sum and are_natural and after != before else None
+
+
+def product_of_limited(atoms: tuple[Expr, ...]) -> Terms:
+    """The product of atoms, of those that count no further than to a number what they count."""
+    found: Terms = {(): 1}
+    for atom in atoms:
+        match atom:
+            case Minimum(a, Const(int(most))) if most > 0:
+                found = multiplied(found, terms(a))
+            case _:
+                found = multiplied(found, {(atom,): 1})
+    return found
 
 
 def at_most(a: Size, b: Size) -> bool:
@@ -306,28 +326,6 @@ def is_natural(sum_: Terms) -> bool:
     """Whether a sum is at least 0, whatever the symbols are, which are so."""
     low = possible(built(sum_)).low
     return low is not None and low >= 0
-
-
-def total(a: Terms, b: Terms) -> Terms:
-    """a + b, without terms that vanish."""
-    out = dict(a)
-    for key, count in b.items():
-        out[key] = out.get(key, 0) + count
-    return {key: count for key, count in out.items() if count}
-
-
-def scaled(a: Terms, factor: int) -> Terms:
-    """a * factor."""
-    return {key: count * factor for key, count in a.items() if factor}
-
-
-def multiplied(a: Terms, b: Terms) -> Terms:
-    """a * b."""
-    out: Terms = {}
-    for left, m in a.items():
-        for right, n in b.items():
-            out = total(out, {tuple(sorted(left + right, key=str)): m * n})
-    return out
 
 
 def divided(a: Terms, by: int) -> Terms:
@@ -366,27 +364,3 @@ def remainder(a: Terms, by: int) -> Terms:
     if not rest or set(rest) == {()}:
         return rest
     return {(as_expr(built(rest)) % by,): 1}
-
-
-def as_expr(size: Size) -> Expr:
-    """A size as an expression; only for sums known to hold a symbol."""
-    if isinstance(size, int):
-        raise TypeError(f"{size} has no symbol")
-    return size
-
-
-def built(sum_: Terms) -> Size:
-    """The sum as a size, its terms in a fixed order."""
-    out: Size = 0
-    for key in sorted(sum_, key=lambda atoms: (-len(atoms), str(atoms))):
-        factor = sum_[key]
-        if not key:
-            out = out + factor
-            continue
-        term: Expr = reduce(lambda x, y: x * y, key)
-        term = term if abs(factor) == 1 else term * abs(factor)
-        if isinstance(out, int) and out == 0:
-            out = term if factor > 0 else -term
-        else:
-            out = out + term if factor > 0 else out - term
-    return out

@@ -10,7 +10,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from hidet_onnx.host import images, maps, strings
+from onnx import TypeProto
+
+from hidet_onnx.host import images, maps, strings, tokens
 from hidet_onnx.host.packages import package
 
 OWN: Mapping[tuple[str, str], Callable[..., Any]] = MappingProxyType(
@@ -22,18 +24,28 @@ OWN: Mapping[tuple[str, str], Callable[..., Any]] = MappingProxyType(
         ("ai.onnx.ml", "CategoryMapper"): maps.category_mapper,
         ("ai.onnx.ml", "DictVectorizer"): maps.dict_vectorizer,
         ("ai.onnx.ml", "ZipMap"): maps.zip_map,
+        ("com.microsoft", "Tokenizer"): tokens.tokenizer,
     }
 )
 """By domain and operator: a function of operands and attributes that gives one result."""
 
 NEEDS: Mapping[tuple[str, str], str] = MappingProxyType(
-    {("", "ImageDecoder"): "PIL.Image", ("", "RegexFullMatch"): "re2"}
+    {
+        ("", "ImageDecoder"): "PIL.Image",
+        ("", "RegexFullMatch"): "re2",
+        ("com.microsoft", "Tokenizer"): "re2",
+    }
 )
 
 RANKS: Mapping[tuple[str, str], int] = MappingProxyType(
     {("ai.onnx.ml", "CastMap"): 2, ("ai.onnx.ml", "DictVectorizer"): 2}
 )
 """How many axes results have where onnx's inference does not say it."""
+
+TYPES: Mapping[tuple[str, str], Callable[..., TypeProto]] = MappingProxyType(
+    {("com.microsoft", "Tokenizer"): tokens.tokens_type}
+)
+"""The type of the result for those of the operands, of operators that onnx does not know."""
 
 
 def own(key: tuple[str, str]) -> Callable[..., Any] | None:

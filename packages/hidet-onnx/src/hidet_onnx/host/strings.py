@@ -35,14 +35,21 @@ def string_normalizer(
 
 
 def regex_full_match(x: Texts, *, pattern: str) -> Texts:
-    """Whether the whole of each string matches a pattern of RE2, which takes linear time."""
-    re2 = package("re2")
-    try:
-        compiled = re2.compile(pattern)
-    except re2.error as error:
-        raise BadArgument(f"{pattern!r} is no pattern of RE2: {error}") from None
+    """Whether the whole of each string matches a pattern of RE2."""
+    compiled = compiled_pattern(pattern)
     found = [compiled.fullmatch(text) is not None for text in map(str, x.flat)]
     return np.array(found, bool).reshape(x.shape)
+
+
+def compiled_pattern(text: str) -> Any:
+    """A pattern of RE2, which takes linear time; of several matches it finds the longest."""
+    re2 = package("re2")
+    options = re2.Options()
+    options.longest_match = True
+    try:
+        return re2.compile(text, options)
+    except re2.error as error:
+        raise BadArgument(f"{text!r} is no pattern of RE2: {error}") from None
 
 
 def as_texts(values: Iterable[str]) -> Texts:

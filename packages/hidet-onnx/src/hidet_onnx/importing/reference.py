@@ -20,7 +20,7 @@ from hidet.frontend.running.host_values import HostFunction, is_on_host
 from hidet.frontend.running.staying import HostCall, numpy_step
 from hidet.graph import Tensor
 from hidet.types import TensorType
-from hidet_onnx.host import RANKS, own
+from hidet_onnx.host import RANKS, TYPES, own
 from hidet_onnx.importing.functions import schema_of
 from hidet_onnx.importing.order import graphs_of
 from hidet_onnx.importing.place import title, told
@@ -43,8 +43,15 @@ class HostNode:
     device: str = "cpu"
 
     @property
+    def key(self) -> tuple[str, str]:
+        """The node's domain and operator."""
+        return domain_of(self.node), self.node.op_type
+
+    @property
     def is_possible(self) -> bool:
-        """Whether the reference may run it."""
+        """Whether the reference, or a function of our own, may run it."""
+        if self.key in TYPES:
+            return True
         if self.node.op_type == "Gradient" or any(True for _ in graphs_of(self.node)):
             return False
         return schema_of(self.node, self.versions.get(domain_of(self.node), 0)) is not None
@@ -58,7 +65,10 @@ class HostNode:
         return [None if each is None else self.types.tensor(each) for each in self.types_told()]
 
     def types_told(self) -> list[TypeProto | None]:
-        """The types of the results by onnx's inference; None for one that it does not tell."""
+        """The types of the results by onnx's inference, or by our own for an operator that it does
+        not know; None for one that neither tells."""
+        if self.key in TYPES:
+            return [TYPES[self.key](*(self.types.of(v) for v in self.given if v is not None))]
         schema = schema_of(self.node, self.versions.get(domain_of(self.node), 0))
         pairs = [(n, v) for n, v in zip(self.node.input, self.given, strict=False) if n]
         data = {name: tensor_known(value) for name, value in pairs}
@@ -73,7 +83,7 @@ class HostNode:
             )
         except Exception:  # of onnx's own, by operator; the node is then one that nobody can run
             return [None for _ in self.node.output]
-        rank = RANKS.get((domain_of(self.node), self.node.op_type))
+        rank = RANKS.get(self.key)
         return [ranked(found.get(name), rank) for name in self.node.output]
 
 

@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from onnx import GraphProto
 
-from hidet.errors import NotYet
-from hidet.frontend.importing.importer import LOST
-
 if TYPE_CHECKING:
     from hidet_onnx.importing.importer import OnnxImporter
 
@@ -29,8 +26,7 @@ class Subgraph:
     def inline(self, *given: Any) -> tuple[Any, ...]:
         """The results for these values, the nodes taken into the graph around the node."""
         found = self.importer.inline(self.graph, given, self.outer)
-        if any(each is LOST for each in found):
-            raise NotYet("nothing runs an operator that its body needs")
+        self.importer.require_done(found)
         return found
 
     def attempt(self) -> AbstractContextManager[None]:

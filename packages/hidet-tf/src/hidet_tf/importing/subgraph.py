@@ -5,8 +5,6 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from hidet.errors import NotYet
-from hidet.frontend.importing.importer import LOST
 from hidet_tf.importing.induction import Induction
 from hidet_tf.importing.walk import ASSIGNS, FuncGraph, mentions
 from hidet_tf.variables import Variable
@@ -24,8 +22,7 @@ class Subgraph:
     def inline(self, *given: Any) -> tuple[Any, ...]:
         """The results for these values, the operators taken into the graph around the operator."""
         found = self.importer.subgraph(self.graph, given)
-        if any(each is LOST for each in found):
-            raise NotYet("nothing runs an operator that its body needs")
+        self.importer.require_done(found)
         return found
 
     def attempt(self) -> AbstractContextManager[None]:

@@ -174,10 +174,10 @@ class Importer(ABC, Generic[N]):
     def converted(self, node: N) -> str:
         """Convert a node; the reason if that is not possible, empty if it is done."""
         try:
-            convert = self.converter(node)
             if self.needs_lost(node):
                 self.lose(node)
                 return ""
+            convert = self.converter(node)
             given, named = self.arguments(node)
             found = convert(*given, **named)
             self.bind(node, self.agreed(node, found if isinstance(found, tuple) else (found,)))
@@ -206,6 +206,13 @@ class Importer(ABC, Generic[N]):
             return False
         given, named = self.arguments(node)
         return any(value is LOST for value in (*given, *named.values()))
+
+    def require_done(self, found: Iterable[Any]) -> None:
+        """Raise NotYet if one of a body's results is nothing that anybody can compute."""
+        if not any(each is LOST for each in found):
+            return
+        (*_, lost) = (use for use in self.uses if use.is_lost)
+        raise NotYet(f"nothing runs {lost.operator}, which its body needs: {lost.reason}")
 
     def lose(self, node: N) -> None:
         """Note that nobody can compute a node's results."""
