@@ -313,7 +313,7 @@ def test_what_a_function_refuses_is_the_only_reason_of_its_calls() -> None:
     }
     """
     with pytest.raises(
-        UnsupportedOp, match="runs unknown.Foo, which its body needs: there is no"
+        UnsupportedOp, match=r"runs unknown\.Foo, which its body needs: there is no"
     ) as e:
         hidet_onnx.compile(parser.parse_model(text))
     assert "own.f" not in str(e.value.message)

@@ -96,7 +96,9 @@ class OnnxImporter(Importer[NodeProto]):
     def expand(self, node: NodeProto) -> bool:
         given = [self.values[name] if name else None for name in node.input]
         if any(each is LOST for each in given):
-            return False
+            if self.functions.is_local(node):  # what it lacks is named, and it is no operator
+                self.lose(node)
+            return self.functions.is_local(node)
         body = self.functions.body(node, self.scope, lambda: [*map(self.types.of, given)])
         if body is None:
             return self.compute(node, given)

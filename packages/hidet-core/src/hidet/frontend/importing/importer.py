@@ -174,10 +174,10 @@ class Importer(ABC, Generic[N]):
     def converted(self, node: N) -> str:
         """Convert a node; the reason if that is not possible, empty if it is done."""
         try:
+            convert = self.converter(node)
             if self.needs_lost(node):
                 self.lose(node)
                 return ""
-            convert = self.converter(node)
             given, named = self.arguments(node)
             found = convert(*given, **named)
             self.bind(node, self.agreed(node, found if isinstance(found, tuple) else (found,)))
