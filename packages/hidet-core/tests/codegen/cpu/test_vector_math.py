@@ -104,6 +104,23 @@ def test_powers_below_one_are_right_or_zero(text, compile_cpp, flags):
         assert not np.signbit(y[~np.isnan(x)]).any()
 
 
+@pytest.mark.parametrize("flags", FLAG_SETS, ids=str)
+def test_one_plus_exp_is_as_exact_as_both(compile_cpp, flags):
+    text, x = emit([applied("exp", lanes, 1.0) for lanes in (1, 8)]), grid()
+    assert "one_plus_exp_f32" in text
+    library = compile_cpp(text, *flags)
+    with np.errstate(all="ignore"):
+        exact = 1 + np.exp(x.astype(np.float64))
+        rounded = exact.astype(np.float32)
+    for lanes in (1, 8):
+        y = np.zeros_like(x)
+        library(f"exp_{lanes}", x, y, x.size)
+        special = ~np.isfinite(rounded)
+        assert np.array_equal(y[special], rounded[special], equal_nan=True)
+        ulp = np.spacing(rounded[~special]).astype(np.float64)
+        assert (np.abs(y[~special] - exact[~special]) <= 2 * ulp).all()
+
+
 def test_loops_are_vectorised(text, tmp_path):
     source = tmp_path / "kernels.cpp"
     source.write_text(text)

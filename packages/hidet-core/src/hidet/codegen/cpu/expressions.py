@@ -87,10 +87,12 @@ class CpuExpressions(ExpressionWriter):
         return (f"__builtin_{text}" if direct else text), level
 
     def binary(self, e: Binary) -> Text:
-        """Two operands; 1 + erf(x), as in GELU, is one function, which costs less than erf."""
-        x = after_one(e)
-        if x is not None:
-            return self.call(f"one_plus_erf_f32<{self.type(e.type)}>", x)
+        """Two operands; 1 + erf(x), as in GELU, and 1 + exp(x), as in sigmoids, are one function
+        each, which costs less than erf or exp."""
+        function = after_one(e)
+        if function is not None:
+            name = f"one_plus_{function.name}_f32<{self.type(e.type)}>"
+            return self.call(name, *function.args)
         return super().binary(e)
 
     def extreme(self, e: Minimum | Maximum) -> Text:
@@ -158,15 +160,15 @@ class CpuExpressions(ExpressionWriter):
         return f32 if of.is_float and of.bits < 32 else of
 
 
-def after_one(e: Binary) -> Expr | None:
-    """The x of 1 + erf(x) in float32; None for other values."""
+def after_one(e: Binary) -> Math | None:
+    """The erf(x) or exp(x) of 1 + erf(x) or 1 + exp(x) in float32; None for other values."""
     if not (isinstance(e, Add) and e.dtype in (f32, tf32)):
         return None
     for one, other in ((e.a, e.b), (e.b, e.a)):
         plain = one.value if isinstance(one, Splat) else one
         is_one = isinstance(plain, Const) and plain.value == 1
-        if is_one and isinstance(other, Math) and other.name == "erf":
-            return other.args[0]
+        if is_one and isinstance(other, Math) and other.name in ("erf", "exp"):
+            return other
     return None
 
 

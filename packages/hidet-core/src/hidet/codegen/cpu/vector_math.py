@@ -35,46 +35,61 @@ template <class F> INLINE F with_sign(F x, F of) {
 }""",
         ("bits",),
     ),
-    # x = n log 2 + r; e^r by a polynomial; 2^n in two factors, as n may be beyond what one holds.
-    # The limits are variables: of limits that it knows GCC makes cases of their own, each with a
-    # polynomial, by masks for AVX-512, and in some loops by branches for AVX2, five times as slow.
-    "exp_f32": Part(
+    # x = n log 2 + r; e^r by a polynomial, and n in the last bits of `shifted`. The limits of x are
+    # variables: of limits that it knows GCC makes cases of their own, each with a polynomial, by
+    # masks for AVX-512, and in some loops by branches for AVX2, five times as slow.
+    "exp_of_rest": Part(
         """\
 __attribute__((weak, visibility("hidden"))) float exp_low = -104.5f, exp_high = 89.0f;
-template <class F> INLINE F exp_f32(F x) {
-  x = x > exp_high ? all<F>(exp_high) : x;
-  x = x < exp_low ? all<F>(exp_low) : x;
-  const F shifted = x * 1.44269504f + 12582912.0f;
+__attribute__((weak, visibility("hidden"))) float exp_least = -86.0f, exp_normal = -87.33654f;
+template <class F> INLINE F exp_of_rest(F x, F &shifted) {
+  shifted = x * 1.44269504f + 12582912.0f;
   const F n = shifted - 12582912.0f;
   const F r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
   F p = 0.0013950807f * r + 0.008369073f;
   p = p * r + 0.041666202f;
   p = p * r + 0.16666517f;
   p = p * r + 0.5f;
-  p = p * (r * r) + r + 1.0f;
-  const Int<F> power = bits<Int<F>>(shifted) - (0x4b400000 - 254), half = power >> 1;
-  return p * bits<F>(half << 23) * bits<F>((power - half) << 23);
+  return p * (r * r) + r + 1.0f;
 }""",
         ("same_bits",),
     ),
-    # The same of x that is 0 at most, with 0 for what is no normal number: one factor of 2^n, and
-    # one limit, log 2^-126.
+    # 2^n in two factors, as n may be beyond what one holds.
+    "exp_f32": Part(
+        """\
+template <class F> INLINE F exp_f32(F x) {
+  x = x > exp_high ? all<F>(exp_high) : x;
+  x = x < exp_low ? all<F>(exp_low) : x;
+  F shifted;
+  const F p = exp_of_rest<F>(x, shifted);
+  const Int<F> power = bits<Int<F>>(shifted) - (0x4b400000 - 254), half = power >> 1;
+  return p * bits<F>(half << 23) * bits<F>((power - half) << 23);
+}""",
+        ("exp_of_rest",),
+    ),
+    # The same of x that is 0 at most, with 0 for what is no normal number: one factor of 2^n.
     "exp_nonpositive_f32": Part(
         """\
-__attribute__((weak, visibility("hidden"))) float exp_least = -87.33654f;
 template <class F> INLINE F exp_nonpositive_f32(F x) {
-  const F shifted = x * 1.44269504f + 12582912.0f;
-  const F n = shifted - 12582912.0f;
-  const F r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
-  F p = 0.0013950807f * r + 0.008369073f;
-  p = p * r + 0.041666202f;
-  p = p * r + 0.16666517f;
-  p = p * r + 0.5f;
-  p = p * (r * r) + r + 1.0f;
+  F shifted;
+  F p = exp_of_rest<F>(x, shifted);
   p = p * bits<F>((bits<Int<F>>(shifted) - (0x4b400000 - 127)) << 23);
-  return x < exp_least ? F{} : p;
+  return x < exp_normal ? F{} : p;
 }""",
-        ("same_bits",),
+        ("exp_of_rest",),
+    ),
+    # 1 + e^x, as in sigmoids: small powers do not matter, and half of the largest is a number.
+    "one_plus_exp_f32": Part(
+        """\
+template <class F> INLINE F one_plus_exp_f32(F x) {
+  x = x > exp_high ? all<F>(exp_high) : x;
+  x = x < exp_least ? all<F>(exp_least) : x;
+  F shifted;
+  const F p = exp_of_rest<F>(x, shifted);
+  const F half = p * bits<F>((bits<Int<F>>(shifted) - (0x4b400000 - 126)) << 23);
+  return half * 2.0f + 1.0f;
+}""",
+        ("exp_of_rest",),
     ),
     # The same where e^x is a normal number, and for at most 26 log 2 right to the same bits: one
     # factor of 2^n, and log 2 in one part.
