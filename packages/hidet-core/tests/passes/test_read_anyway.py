@@ -46,12 +46,12 @@ APART = {
     "every other": kernel(number(2), j * 2 - 3, inside(2, j, 4)),
     "every other, named": kernel(number(2), at, inside(0, at, 6), NAMED),
     "where memory says, named": kernel(number(2), at, inside(0, at, 6), READ),
+    "one": kernel(number(2), number(3), inside(3, j, 9)),
     "downwards": kernel(j - 1, number(3), inside(1, j, 5)),
 }
 TOGETHER = {
     "neighbours": kernel(number(2), j - 3, inside(3, j, 9)),
     "all of them": kernel(FloorDiv(j, number(7)), FloorMod(j, number(7)), inside(3, j, 9)),
-    "one": kernel(number(2), number(3), inside(3, j, 9)),
     "in no vector": kernel(number(2), j * 2 - 3, inside(2, j, 4), kind=LoopKind.SERIAL),
 }
 
@@ -97,6 +97,17 @@ def test_many_conditions_are_masks():
     before = product(And(inside(0, at, 6), inside(3, j, 20)))
     after = read_anyway(before)
     assert not any(find(after.body, And))
+    np.testing.assert_array_equal(result(after), result(before))
+
+
+def test_one_element_is_read_whichever_side_it_is_on():
+    slope = Load(x, (number(3), number(4)))
+    value = Select(inside(3, j, 9), j.cast(f32), slope * j.cast(f32))
+    made = For(j, wrap(35), (Store(y, (j,), value),), LoopKind.VECTOR)
+    before = Kernel("k", (x, y), (made,), kind=KernelKind.CPU)
+    after = read_anyway(before)
+    (choice,) = find(after.body, Select)
+    assert not any(find([choice], Load))
     np.testing.assert_array_equal(result(after), result(before))
 
 

@@ -20,7 +20,6 @@ aten = torch.ops.aten
 
 FURTHER = [
     aten.as_strided_copy.default,
-    aten.grid_sampler_2d.default,
     aten.narrow_copy.default,
     aten.new_empty_strided.default,
     aten.permute_copy.default,

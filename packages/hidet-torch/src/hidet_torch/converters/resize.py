@@ -90,12 +90,12 @@ def smooth(
     )
 
 
-WAYS = ("linear", "nearest"), ("zeros", "border", "reflection")
+WAYS = ("linear", "nearest", "cubic"), ("zeros", "border", "reflection")
 """PyTorch's numbers for how images are read, and what lies outside."""
 
 
-@torch(aten.grid_sampler_3d.default)
+@torch(aten.grid_sampler_2d.default, aten.grid_sampler_3d.default)
 def grid_sampler(x: Tensor, grid: Tensor, way: int, outside: int, align_corners: bool) -> Tensor:
-    """A volume read at places."""
+    """An image, or a volume, read at places."""
     mode, padding = WAYS[0][way], WAYS[1][outside]
     return ops.grid_sample(x, grid, mode=mode, padding=padding, align_corners=align_corners)  # type: ignore[arg-type]

@@ -53,7 +53,8 @@ def read_anyway(kernel: Kernel) -> Kernel:
 
     The same goes for reads inside a value, as of `2 * x[j] if ... else 0`. Where three conditions
     or more have to hold, each becomes a number, all bits of which are set where it does.
-    Elements that are neighbours stay as they are: they are read under a mask. Of a tensor whose
+    One element for all turns is read ahead of any choice. Neighbours stay as they are: they are
+    read under a mask. Of a tensor whose
     size is open there is an element wherever a loop around does not run for a size of zero.
     """
     if kernel.kind is not KernelKind.CPU:
@@ -96,13 +97,14 @@ def ahead(loop: For, there: frozenset[Var]) -> Body:
         if isinstance(each, Declare | Assign | Store):
             for choice in find([each], Select):
                 named: dict[Expr, Expr] = {}
-                for read in decided(choice):
-                    if is_apart(read, loop.var, values, moving, there):
+                for read in decided(choice, there):
+                    where = step(read, loop.var, values, moving)
+                    if where == 0 or (where != 1 and isinstance(choice.otherwise, Const)):
                         named[read] = value = Var("read", read.dtype)
                         made.append(Declare(value, clamped(read)))
                 if named:
-                    then = replaced(choice.then, named)
-                    known[choice] = Select(as_masks(choice.condition), then, choice.otherwise)
+                    sides = [replaced(each, named) for each in (choice.then, choice.otherwise)]
+                    known[choice] = Select(as_masks(choice.condition), *sides)
         if isinstance(each, Declare) and each.init is not None:
             meant = substitute(each.init, values)
             if not chooses(meant):
@@ -113,13 +115,14 @@ def ahead(loop: For, there: frozenset[Var]) -> Body:
     return tuple(made)
 
 
-def decided(choice: Select) -> list[Load]:
-    """The reads that a choice between a value and a number decides about; none where one of them,
-    or another choice, decides further."""
-    if not isinstance(choice.otherwise, Const) or contains([choice.then], Select):
+def decided(choice: Select, there: frozenset[Var]) -> list[Load]:
+    """The reads of parameters that a choice decides about, if any element may be read there; none
+    where one of them, or another choice, decides further."""
+    sides = [choice.then, choice.otherwise]
+    reads = [*find(sides, Load)]
+    if contains(sides, Select) or any(chooses(each.index) for each in reads):
         return []
-    reads = [*find([choice.then], Load)]
-    return [] if any(chooses(each.index) for each in reads) else reads
+    return [each for each in reads if is_parameter(each, there)]
 
 
 def as_masks(condition: Expr) -> Expr:
@@ -139,25 +142,29 @@ def parts_of(condition: Expr) -> list[Expr]:
     return [condition]
 
 
-def is_apart(
-    read: Load, turn: Var, values: Mapping[Var, Expr], moving: set[Var], there: frozenset[Var]
-) -> bool:
-    """Whether elements of a parameter are read, not side by side, of which any may be read.
+def is_parameter(read: Load, there: frozenset[Var]) -> bool:
+    """Whether one element is read of a parameter that has some; symbols that are `there` are not
+    zero."""
+    of = read.tensor.type
+    if read.lanes != 1 or not isinstance(of, TensorType):
+        return False
+    if of.scope is not Scope.GLOBAL or of.layout is not None:
+        return False
+    return all(s in there if isinstance(s, Var) else has_elements(s) for s in of.shape)
+
+
+def step(read: Load, turn: Var, values: Mapping[Var, Expr], moving: set[Var]) -> int | None:
+    """How far apart the elements are that neighbouring turns read; None where that differs.
 
     `values` are what variables of the loop stand for; `moving` are those that stand for themselves
     and have another value in another turn.
     """
-    if read.lanes != 1:
-        return False
     of = read.tensor.type
-    if not isinstance(of, TensorType) or of.scope is not Scope.GLOBAL or of.layout is not None:
-        return False
-    if not all(s in there if isinstance(s, Var) else has_elements(s) for s in of.shape):
-        return False
+    assert isinstance(of, TensorType), "it is a parameter"
     flat = simplify_expression(row_major(of, tuple(substitute(i, values) for i in read.index)))
     form = Terms().form(flat)
     others = any(not moving.isdisjoint(variables(list(e))) for e in form if e != (turn,))
-    return others or form.get((turn,), 0) not in (0, 1)
+    return None if others else form.get((turn,), 0)
 
 
 def has_elements(size: Size) -> bool:
