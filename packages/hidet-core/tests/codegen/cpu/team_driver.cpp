@@ -67,7 +67,7 @@ static void *calls(void *number) {
   Habit habit{};
   long n = reinterpret_cast<long>(number);
   for (int call = 0; call < 60; call++) {
-    hidet_team_begin(2 + n % 3, &habit);
+    hidet_team_begin(21 + n % 3, &habit);  // there are never so many callers
     for (int count : {1, 2, 7, 129, 1009}) loop_of(count, 100);
     hidet_team_end();
   }
@@ -191,6 +191,38 @@ static void shares() {
   must(helped > 0, "a helper comes");
 }
 
+static pthread_barrier_t begun, done;
+static void *hold(void *) {
+  Habit habit{};
+  hidet_team_begin(2, &habit);
+  pthread_barrier_wait(&begun);
+  pthread_barrier_wait(&done);
+  hidet_team_end();
+  return nullptr;
+}
+
+// While others keep all cores busy a call runs alone, and nothing is learned of that.
+static void crowd() {
+  std::vector<pthread_t> threads(sysconf(_SC_NPROCESSORS_ONLN));
+  for (pthread_barrier_t *each : {&begun, &done})
+    pthread_barrier_init(each, nullptr, threads.size() + 1);
+  for (pthread_t &each : threads) pthread_create(&each, nullptr, hold, nullptr);
+  pthread_barrier_wait(&begun);
+  first = pthread_self();
+  Habit habit{};
+  for (int call = 0; call < 9; call++) {
+    Firsts firsts;
+    hidet_team_begin(2, &habit);
+    hidet_team_run(note, &firsts, 129);
+    hidet_team_end();
+    must(firsts.own == 0 && firsts.helper == -1, "no helper comes");
+  }
+  must(habit.loops == 1 && habit.alone == 0 && habit.calls_alone == 0, "nothing is learned");
+  pthread_barrier_wait(&done);
+  for (pthread_t each : threads) pthread_join(each, nullptr);
+  shares();  // helpers come again
+}
+
 static void pass(const void *arguments, long long begin, long long end) {
   *static_cast<std::atomic<long long> *>(const_cast<void *>(arguments)) += end - begin;
 }
@@ -213,7 +245,7 @@ int main(int, char **names) {
     void (*run)();
   } all[] = {{"sizes", sizes},   {"callers", callers}, {"nested", nested},
              {"stop", stop},     {"children", children}, {"stalls", stalls},
-             {"shares", shares}, {"many", many}};
+             {"shares", shares}, {"crowd", crowd},   {"many", many}};
   for (auto &each : all)
     if (!strcmp(each.name, names[1])) return each.run(), 0;
   return 2;

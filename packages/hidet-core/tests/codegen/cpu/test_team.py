@@ -45,13 +45,13 @@ def watched(request, tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    "name", ["sizes", "callers", "nested", "stop", "children", "stalls", "shares", "many"]
+    "name", ["sizes", "callers", "nested", "stop", "children", "stalls", "shares", "crowd", "many"]
 )
 def test_every_turn_runs_once(driver, name):
     run(driver, name)
 
 
-@pytest.mark.parametrize("name", ["sizes", "callers", "nested", "stop", "shares"])
+@pytest.mark.parametrize("name", ["sizes", "callers", "nested", "stop", "shares", "crowd"])
 def test_no_access_races(watched, name):
     run(watched, name)
 

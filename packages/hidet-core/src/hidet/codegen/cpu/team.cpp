@@ -10,8 +10,9 @@
 // A thread has the same share of each loop, so that what it writes in one is in its own cache when
 // it reads that in the next.
 //
-// Several callers at once have a place each and share the helpers. A caller for whom there is no
-// place left, and a loop within a loop, run alone.
+// Several callers at once have a place each and share the helpers. A call that begins while others
+// keep all cores busy runs alone, since helpers would only take turns with them; so do a caller for
+// whom there is no place left, and a loop within a loop.
 //
 // It needs POSIX threads alone: no part of C++'s library that has to be linked.
 
@@ -122,6 +123,7 @@ struct Team {
   alignas(64) std::atomic<unsigned> turn{0};  // changes with each loop; what helpers sleep on
   alignas(64) std::atomic<int> sleepers{0};
   std::atomic<int> plans{0};    // how many places are taken
+  std::atomic<int> callers{0};  // how many calls there are, those that run alone among them
   std::atomic<Nanoseconds> ended{0}, pause{MOST_LINGER};  // the latest plan's end; the pause before
   std::atomic<Nanoseconds> linger{LINGER};
   std::atomic<int> helpers{0};  // changes under `lock` only
@@ -136,7 +138,7 @@ struct Team {
 struct Caller {
   int depth = 0;  // calls within calls: a step of a framework may run another model
   int threads = 1;
-  bool alone = false, busy = false;
+  bool alone = false, busy = false, crowded = false;
   int loops = 0;
   Place *place = nullptr;
   Habit *habit = nullptr;
@@ -273,6 +275,16 @@ void keep_helpers_off() {
 void keep_helpers_off() {}
 #endif
 
+// Whether so many other calls leave no core for a helper, and this call no thread.
+bool is_crowded(int others) {
+  if (others < caller.threads - 1) return false;
+#ifdef __linux__
+  cpu_set_t cores;
+  if (!sched_getaffinity(0, sizeof cores, &cores)) return others >= CPU_COUNT(&cores) - 1;
+#endif
+  return true;
+}
+
 // ---- helpers -------------------------------------------------------------------------------------
 
 // Which share of a place's loops is a helper's, or 0 if it may not work there: callers that use
@@ -324,6 +336,7 @@ void renew_in_child() {
     place.waiting = place.taken = false;
   }
   team.sleepers = team.plans = team.helpers = 0;
+  team.callers = caller.depth && caller.threads > 1 ? 1 : 0;
   team.over = false;
   team.lock = PTHREAD_MUTEX_INITIALIZER;
 #ifndef HIDET_TEAM_FUTEX
@@ -425,8 +438,9 @@ EXPORT void hidet_team_begin(int threads, Habit *habit) {
   caller.habit = habit;
   caller.loops = caller.slept = 0;
   caller.stalled = 0;
-  caller.alone = caller.threads == 1 || habit->calls_alone > 0;
-  if (caller.alone && caller.threads == 1) return;
+  if (caller.threads == 1) return;
+  caller.crowded = is_crowded(team.callers.fetch_add(1, std::memory_order_relaxed));
+  caller.alone = caller.crowded || habit->calls_alone > 0;
   caller.begun = now();
   if (!caller.alone && habit->loops) {
     take_place();
@@ -437,9 +451,10 @@ EXPORT void hidet_team_begin(int threads, Habit *habit) {
 // The kernels of the plan have ended.
 EXPORT void hidet_team_end() {
   if (--caller.depth || caller.threads == 1) return;
+  team.callers.fetch_sub(1, std::memory_order_relaxed);
   if (caller.place) give_back_place();
   caller.habit->loops = caller.loops;
-  if (caller.loops) learn(*caller.habit, now() - caller.begun);
+  if (caller.loops && !caller.crowded) learn(*caller.habit, now() - caller.begun);
 }
 
 // Runs `task` on parts of the turns 0 to `count`, each turn once, and returns when all are done.
