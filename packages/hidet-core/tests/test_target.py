@@ -1,7 +1,9 @@
+import os
 from dataclasses import replace
 
 import pytest
 
+from hidet.build.target import target_of_device
 from hidet.errors import BadArgument
 from hidet.target import Target
 
@@ -44,6 +46,18 @@ def test_limits_of_the_programming_guide(name, block, sm, threads):
     assert target.shared_bytes_per_sm == sm * 1024
     assert (target.max_threads_per_sm, target.max_threads_per_block) == (threads, 1024)
     assert (target.registers_per_sm, target.max_registers_per_thread) == (65536, 255)
+
+
+@pytest.mark.parametrize("cores", [1, 3, 64])
+def test_a_cpu_is_the_same_however_many_cores_there_are(cores, monkeypatch):
+    """Else kernels, and what they round, would differ from machine to machine."""
+    here = target_of_device("cpu")
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(cores)), raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: cores)
+    monkeypatch.setenv("OMP_NUM_THREADS", str(cores))
+    assert target_of_device("cpu") == here
+    assert target_of_device("cpu") == Target.parse(str(here))
+    assert here.cores == 8
 
 
 def test_features():

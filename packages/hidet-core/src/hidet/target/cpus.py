@@ -12,6 +12,10 @@ REGISTERS = {"generic": 16, "avx2": 16, "avx512": 32}
 """Vector registers."""
 
 CORES = 8
+"""What estimates count, however many cores the machine has and the process may use of them: the
+same graph has the same kernels, and sums in the same order, on every machine, and a file is as good
+where it is run as where it was made. Counting 1 or 2 instead gains 0 to 3 % on one thread
+(`benchmarks/results/cpu-networks.md`)."""
 HERTZ = 3e9
 FMA_PORTS = 2
 
