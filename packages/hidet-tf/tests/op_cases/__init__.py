@@ -28,6 +28,7 @@ from op_cases import (  # isort: skip
     selection,
     shape,
     slices,
+    sparse,
     xla,
 )
 
@@ -36,7 +37,7 @@ FAMILIES = {
     for family in (
         elementwise, activation, reduce, matmul, conv, pool, norm, shape, slices, index, create,
         selection, segments, ordering, resample, quantize, linalg, image, losses, random, xla,
-        complex, morphology,
+        complex, morphology, sparse,
     )
 }  # fmt: skip
 """The cases, by the module that has them."""

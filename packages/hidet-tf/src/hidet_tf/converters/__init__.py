@@ -11,7 +11,7 @@ FAMILIES = (
     "elementwise", "activation", "reduce", "matmul", "conv", "pool", "norm", "shape",
     "slices", "blocks", "index", "segments", "ordering", "create", "cast", "selection",
     "variables", "control", "loops", "lists", "resample", "quantize", "linalg", "image",
-    "boxes", "losses", "random", "xla", "complex", "morphology",
+    "boxes", "losses", "random", "xla", "complex", "morphology", "sparse", "ragged",
 )  # fmt: skip
 """The modules that file converters."""
 
