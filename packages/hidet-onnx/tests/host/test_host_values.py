@@ -194,6 +194,8 @@ def test_what_is_on_the_host_is_said() -> None:
     with pytest.raises(HidetError, match="StringConcat runs on the host"):
         compiled.save("nowhere")
     with pytest.raises(HidetError, match="StringConcat runs on the host"):
+        compiled.correctness_report(texts("a"))
+    with pytest.raises(HidetError, match="StringConcat runs on the host"):
         hidet_onnx.from_onnx(proto)
 
 

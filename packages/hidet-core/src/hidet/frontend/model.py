@@ -93,8 +93,9 @@ class Model:
     def correctness_report(self, inputs: Sequence[Any], float64: bool = False) -> Any:
         """How far each operator is from what it means: see `FlowGraph.correctness_report`."""
         with options(**self.chosen):
+            graph = self.single_graph  # before inputs: what runs on the host may take no numbers
             given = [asarray(each, device=self.device) for each in inputs]
-            return self.single_graph.correctness_report(*given, float64=float64)
+            return graph.correctness_report(*given, float64=float64)
 
     def save(self, path: str | os.PathLike[str], *targets: str) -> None:
         """Write the model to a file: see `CompiledGraph.save`."""
