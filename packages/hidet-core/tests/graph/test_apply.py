@@ -67,7 +67,7 @@ def test_nodes_and_errors_have_the_place_of_the_model():
 
 
 def test_wrong_operands_are_refused():
-    with pytest.raises(BadArgument, match="relu takes tensors, not list"):
+    with pytest.raises(BadArgument, match="relu takes a tensor as `x`, not list"):
         ops.relu([1.0])
     with pytest.raises(BadArgument, match="on cpu and cuda:0"):
         ops.add(symbol((2,)), symbol((2,), device="cuda"))

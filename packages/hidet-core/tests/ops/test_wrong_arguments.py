@@ -18,7 +18,7 @@ MISTAKES = {
     "axis none": (lambda: ops.softmax(x, None), "an axis is a whole number, not NoneType"),
     "axis word": (lambda: ops.sum(x, "rows"), "an axis is a whole number, not str"),
     "axes": (lambda: ops.transpose(x, [1, 0]), "an axis is a whole number, not list"),
-    "swapped": (lambda: ops.gather(x, places, 0), "an axis is a whole number, not Tensor"),
+    "swapped": (lambda: ops.gather(x, places, 0), "gather takes a tensor as `index`, not int$"),
     "pad": (lambda: ops.pad(x, [1, 1]), r"pad takes \(before, after\) for each axis"),
     "take": (lambda: ops.take(x, places), "take takes a list with a tensor or None for each axis"),
     "concat": (lambda: ops.concat(x), "concat takes a list of tensors, not Tensor"),
@@ -27,6 +27,19 @@ MISTAKES = {
     "zeros": (lambda: hidet.zeros([2, -1]), r"full would give f32\[2, -1\]"),
     "classes": (lambda: ops.one_hot(places, -2), r"one_hot would give i64\[2, -2\]"),
     "trace": (lambda: hidet.trace_from(["x"]), "a graph computes tensors, not str"),
+    "list": (
+        lambda: ops.matmul([[1.0]], x),
+        r"(?s)matmul takes a tensor as `a`, not list.*hidet.asarray\(a\)",
+    ),
+    "second": (lambda: ops.conv2d(x, [2.0]), "conv2d takes a tensor as `w.*`, not list"),
+    "by name": (
+        lambda: ops.softmax(x=np.ones(3)),
+        "a tensor as `x`, not numpy.ndarray",
+    ),
+    "no numbers": (lambda: ops.reshape("x", [2]), "reshape takes a tensor as `x`, not str$"),
+    "not there": (lambda: ops.cast(None, "f32"), "cast takes a tensor as `x`, not NoneType$"),
+    "optional": (lambda: ops.linear(x, x, 1.0), "linear takes a tensor as `bias`, not float$"),
+    "lists": (lambda: ops.add([1.0], [2.0]), "(?s)must be a tensor.*hidet.asarray"),
     "truth": (lambda: bool(hidet.zeros([2])), "the truth of 2 elements is ambiguous"),
 }
 
@@ -36,6 +49,31 @@ def test_the_message_of_a_mistake(name):
     run, message = MISTAKES[name]
     with pytest.raises(HidetError, match=message):
         run()
+
+
+class TensorOfTorch:
+    """Stands for PyTorch's, which core does not know."""
+
+    __module__ = "torch"
+    __dlpack__ = None
+
+
+TensorOfTorch.__name__ = "Tensor"
+
+
+def test_tensors_of_others_are_told_from_ours():
+    with pytest.raises(BadArgument, match=r"(?s)not torch\.Tensor.*hidet\.from_torch\(x\)"):
+        ops.softmax(TensorOfTorch())
+
+
+@pytest.mark.parametrize("name", ops.__all__)
+def test_every_operator_says_what_it_wants(name):
+    """What is no tensor at all is refused wherever a tensor is declared."""
+    function = getattr(ops, name)
+    kinds = {each: kind for each, kind in function.__annotations__.items() if each != "return"}
+    for each in [each for each, kind in kinds.items() if kind in ("Tensor", hidet.Tensor)]:
+        with pytest.raises(BadArgument, match=f"takes a tensor as `{each}`, not ellipsis"):
+            function(**{each: ...})
 
 
 def test_numbers_of_numpy_are_numbers():

@@ -11,6 +11,7 @@ from hidet import seams
 from hidet.errors import BadArgument, at
 from hidet.errors.place import here, standing
 from hidet.graph.flow import FlowGraph
+from hidet.graph.operands import no_tensor
 from hidet.graph.operator import Op, flattened
 from hidet.graph.tensor import Node, Tensor
 from hidet.graph.told import sizes_in
@@ -73,7 +74,7 @@ def make_node(kind: type[Op], *operands: Any, device: str | None = None, **attri
     with at(place):
         for each in tensors:
             if not isinstance(each, Tensor):
-                raise BadArgument(f"{kind.name} takes tensors, not {type(each).__name__}")
+                raise no_tensor(kind.name, each)
         op = kind(*map(types_of, operands), **attributes)
         node = Node(op, tensors, place, common_device(kind.name, tensors, device))
         if (made := _made.get()) is not None:

@@ -1,5 +1,6 @@
 """The public functions of all operators: `ops.relu(x)`, `ops.matmul(a, b)`."""
 
+from hidet.graph.operands import checked
 from hidet.ops.elementwise.activation import (
     celu,
     elu,
@@ -262,3 +263,6 @@ __all__ = [
     "tril", "triu", "trunc", "trunc_divide", "unique", "unique_consecutive", "unsqueeze",
     "updated_tensor", "var", "where", "while_loop", "window", "zeros", "zeros_like",
 ]  # fmt: skip
+
+# Callers get operators that look at their operands; operators call each other without.
+globals().update((name, checked(globals()[name])) for name in __all__)

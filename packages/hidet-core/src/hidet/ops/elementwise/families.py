@@ -11,7 +11,7 @@ from hidet.compute import Grid, arithmetic, elementwise
 from hidet.compute.sizes import broadcast
 from hidet.errors import BadArgument, DtypeMismatch
 from hidet.graph import Op, Tensor, apply, family, operator
-from hidet.ops.tensors.create import Scalar, scalar, scalar_type
+from hidet.ops.tensors.create import CONVERSION, Scalar, scalar, scalar_type
 from hidet.types import (
     DTYPES,
     DType,
@@ -205,7 +205,7 @@ def pair(x: Tensor | Scalar, y: Tensor | Scalar) -> tuple[Tensor, Tensor]:
         return x, y if isinstance(y, Tensor) else scalar(y, x)
     if isinstance(y, Tensor):
         return scalar(x, y), y
-    raise BadArgument("one of the operands must be a tensor")
+    raise BadArgument("one of the operands must be a tensor", help=CONVERSION)
 
 
 def pair_type(x: Tensor | Scalar, y: Tensor | Scalar, dtype: DType | None) -> DType | None:
@@ -214,7 +214,7 @@ def pair_type(x: Tensor | Scalar, y: Tensor | Scalar, dtype: DType | None) -> DT
         return dtype
     tensor, number = (x, y) if isinstance(x, Tensor) else (y, x)
     if isinstance(number, Tensor) or not isinstance(tensor, Tensor):
-        raise BadArgument("one of the operands must be a tensor")
+        raise BadArgument("one of the operands must be a tensor", help=CONVERSION)
     return scalar_type(number, tensor.dtype)
 
 

@@ -21,6 +21,8 @@ Number = int | float | bool
 """A Python number beside tensors."""
 Scalar = Number | Expr
 """What an element may be made of: a Python number, or a size that only a call tells."""
+CONVERSION = "hidet.asarray(...) makes a tensor of arrays, lists and other libraries' tensors"
+"""What to do where an operand is neither."""
 
 
 def full(
@@ -119,7 +121,7 @@ def number(value: Any) -> Scalar:
         return plain
     raise BadArgument(
         f"a tensor or a number was expected, not {type(value).__name__}",
-        help="hidet.asarray(...) makes a tensor of arrays, lists and other libraries' tensors",
+        help=CONVERSION,
     )
 
 

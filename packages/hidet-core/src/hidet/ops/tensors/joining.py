@@ -13,6 +13,7 @@ from hidet.compute.sizes import agree, numbers, same, spelled, tidy
 from hidet.errors import BadArgument, DtypeMismatch, ShapeMismatch
 from hidet.graph import Op, Tensor, apply, operator
 from hidet.graph.dims import axis_of
+from hidet.graph.operands import no_tensor
 from hidet.ir.expr import Expr
 from hidet.ops.tensors.cast import cast
 from hidet.ops.tensors.shape import reshape, unsqueeze
@@ -44,7 +45,7 @@ def several(name: str, tensors: Any) -> tuple[Tensor, ...]:
         raise BadArgument(f"{name} of no tensors")
     for each in tensors:
         if not isinstance(each, Tensor):
-            raise BadArgument(f"{name} takes tensors, not {type(each).__name__}")
+            raise no_tensor(name, each)
     return tuple(tensors)
 
 
