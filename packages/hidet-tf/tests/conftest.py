@@ -2,8 +2,11 @@
 
 import os
 import sys
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+
+import pytest
 
 sys.path.append(str(Path(__file__).parent))  # modules that tests share lie beside them
 os.environ |= {"TF_NUM_INTRAOP_THREADS": "1", "TF_NUM_INTEROP_THREADS": "1"}
@@ -20,3 +23,11 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     is_test = name.startswith("test_") and name.endswith(".py") and name not in NEEDS_NONE
     is_inside = collection_path.is_dir() and Path(__file__).parent in collection_path.parents
     return True if (is_test or is_inside) and not HAS_TENSORFLOW else None
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache_of_the_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What earlier runs compiled helps no test, and the user's own cache is left alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HIDET_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        yield
