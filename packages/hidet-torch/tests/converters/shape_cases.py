@@ -80,6 +80,9 @@ case(
     n(6, low=0, high=4),
     x(6, 2),
 )
+case("index_put mask rows", lambda a, m, s: a.index_put((m,), s), x(4, 2), b(4), x(2))
+case("index_put mask one row", lambda a, m, s: a.index_put((m,), s), x(4, 2), b(4), x(1, 2))
+case("index_put mask added", lambda a, m, s: a.index_put((m,), s, True), x(4, 2), b(4), x(2))
 case("index_put mask", lambda a, m: a.index_put((m,), torch.tensor(2.0)), x(4, 2), b(4))
 case(
     "index_add",

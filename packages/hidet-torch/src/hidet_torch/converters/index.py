@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hidet import ops
+from hidet.compute.sizes import same
 from hidet.graph import Tensor
 from hidet.types import boolean, u8
 from hidet_torch.converters.table import aten, require, torch
@@ -42,10 +43,14 @@ def index_put(
 
 
 def masked_put(x: Tensor, mask: Tensor, values: Tensor, accumulate: bool) -> Tensor:
-    """x with one value where the mask holds."""
-    require(values.ndim == 0 and not accumulate, "indexing by a mask")
-    wide = ops.reshape(mask, (*mask.shape, *[1] * (x.ndim - mask.ndim)))
-    return ops.where(wide, values, x, dtype=x.dtype)
+    """x with the same values, or with them added, wherever the mask holds."""
+    inner = x.ndim - mask.ndim
+    one = values.ndim == inner + 1 and bool(same(values.shape[0], 1))
+    alike = one or values.ndim <= inner
+    require(alike, "indexing by a mask, with values for each element that it selects")
+    wide = ops.reshape(mask, (*mask.shape, *[1] * inner))
+    put = ops.add(x, values) if accumulate else values
+    return ops.where(wide, put, x, dtype=x.dtype)
 
 
 @torch(aten.embedding.default)
