@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from hidet.ir.expr import Expr, Value, constant
-from hidet.lang import ScriptFunction, script, select, static, unroll
+from hidet.lang import Registers, part, select, static, unroll
 from hidet.lang.cuda import shfl_xor_sync, threadIdx
 from hidet.types import i32
 
@@ -49,19 +49,15 @@ class LaneSums:
         alike = sum(distance for distance, _, halved in self.steps if not halved)
         return (lane & alike).eq(0) if alike else True
 
-    def adding(self) -> ScriptFunction:
-        """A part of a kernel: (sums), of which the first `held` are whole then."""
-
-        @script
-        def add(sums):  # type: ignore[no-untyped-def]
-            for distance, left, halved in static(self.steps):
-                upper = threadIdx.x // distance % 2 == 1
-                for s in unroll(left):
-                    if halved:
-                        given = select(upper, sums[s], sums[left + s])
-                        kept = select(upper, sums[left + s], sums[s])
-                        sums[s] = kept + shfl_xor_sync(ALL, given, distance)
-                    else:
-                        sums[s] += shfl_xor_sync(ALL, sums[s], distance)
-
-        return add
+    @part
+    def add(self, sums: Registers) -> None:
+        """Lanes add up their sums, of which the first `held` are whole then."""
+        for distance, left, halved in static(self.steps):
+            upper = threadIdx.x // distance % 2 == 1
+            for s in unroll(left):
+                if halved:
+                    given = select(upper, sums[s], sums[left + s])
+                    kept = select(upper, sums[left + s], sums[s])
+                    sums[s] = kept + shfl_xor_sync(ALL, given, distance)
+                else:
+                    sums[s] += shfl_xor_sync(ALL, sums[s], distance)

@@ -1,6 +1,6 @@
 """Small-M matmuls of half precision on tensor cores, whose units take 8 rows at once.
 
-Columns of b are the 16 rows of the units' first operand (`rows.py`), rows of a are the 8
+Columns of b are the 16 rows of the units' first operand (`reading.py`), rows of a are the 8
 columns of their second. Which elements of k are the first ones is all the same to a sum: those that
 a thread gives to the units are those that it reads at once.
 """
@@ -11,12 +11,14 @@ from dataclasses import dataclass
 
 from hidet.ir.expr import Value
 from hidet.lang import (
-    ScriptFunction,
+    Global,
+    Int,
+    Registers,
+    Shared,
     address,
-    cdiv,
     grid,
+    part,
     register_tensor,
-    script,
     unroll,
     vectorize,
 )
@@ -57,46 +59,41 @@ class WarpReading(Reading):
         warps = self.point.warps // self.parts
         return warp % warps * QUADS + row, warp // warps * QUAD + sharer
 
-    def gathering(self) -> ScriptFunction:
-        p, steps, depth, width = self.p, self.point.steps, self.depth, self.width
-        turns, dtype = cdiv(p.k, self.turn * self.point.slices), p.a.dtype
+    @part
+    def read(self, b: Global, z: Int, first: Int, j: Int) -> Registers:
+        p, steps = self.p, self.point.steps
+        held = register_tensor(p.a.dtype, (steps, self.depth, self.width))
+        for step, number in unroll(grid(steps, self.vectors)):
+            for v in vectorize(self.vector):
+                deep, right = self.at(number, v)
+                at = p.b_at(z, first + step * self.step + deep, j + right)
+                held[step, deep, right] = get(b, *at)
+        return held
 
-        @script
-        def gather(a, b, sums, z, left, share):  # type: ignore[no-untyped-def]
-            own, part = self.place()
-            j = left + own * width
-            row_of_a = ROW_LANES.task(threadIdx.x % WARP)[0]
-            for turn in range(turns):
-                first = (share * turns + turn) * self.turn + part * depth
-                held = register_tensor(dtype, (steps, depth, width))
-                for step, number in unroll(grid(steps, self.vectors)):
-                    for v in vectorize(self.vector):
-                        deep, right = self.at(number, v)
-                        at = p.b_at(z, first + step * self.step + deep, j + right)
-                        held[step, deep, right] = get(b, *at)
-                for step in unroll(steps):
-                    row = register_tensor(dtype, (depth,))
-                    for deep in vectorize(depth):
-                        at = p.a_at(z, row_of_a, first + step * self.step + deep)
-                        row[deep] = get(a, *at)
-                    for some, pair in unroll(grid(depth // AT_ONCE, width // 2)):
-                        columns = register_tensor(dtype, (2 * AT_ONCE,))
-                        for e in unroll(2 * AT_ONCE):
-                            deep = some * AT_ONCE + e // 4 * 2 + e % 2
-                            columns[e] = held[step, deep, pair * 2 + e // 2 % 2]
-                        own_row = address(row, some * AT_ONCE)
-                        mma_sync(address(columns, 0), own_row, address(sums, pair, 0))
+    @part
+    def multiply(
+        self, a: Global, b: Global, held: Registers, sums: Registers, z: Int, first: Int, j: Int
+    ) -> None:
+        p, depth = self.p, self.depth
+        row_of_a = ROW_LANES.task(threadIdx.x % WARP)[0]
+        for step in unroll(self.point.steps):
+            row = register_tensor(p.a.dtype, (depth,))
+            for deep in vectorize(depth):
+                at = p.a_at(z, row_of_a, first + step * self.step + deep)
+                row[deep] = get(a, *at)
+            for some, pair in unroll(grid(depth // AT_ONCE, self.width // 2)):
+                columns = register_tensor(p.a.dtype, (2 * AT_ONCE,))
+                for e in unroll(2 * AT_ONCE):
+                    deep = some * AT_ONCE + e // 4 * 2 + e % 2
+                    columns[e] = held[step, deep, pair * 2 + e // 2 % 2]
+                own_row = address(row, some * AT_ONCE)
+                mma_sync(address(columns, 0), own_row, address(sums, pair, 0))
 
-        return gather
-
-    def telling(self) -> ScriptFunction:
-        @script
-        def tell(sums, parts):  # type: ignore[no-untyped-def]
-            own, part = self.place()
-            for pair, e in unroll(grid(self.width // 2, 4)):
-                i = mma_c().task(threadIdx.x % WARP, 0)[1] + e % 2
-                if i < self.rows:
-                    column = own * self.width + pair * 2 + e // 2
-                    parts[part // QUAD, i, column] = sums[pair, e]
-
-        return tell
+    @part
+    def store(self, sums: Registers, parts: Shared) -> None:
+        own, along = self.place()
+        for pair, e in unroll(grid(self.width // 2, 4)):
+            i = mma_c().task(threadIdx.x % WARP, 0)[1] + e % 2
+            if i < self.rows:
+                column = own * self.width + pair * 2 + e // 2
+                parts[along // QUAD, i, column] = sums[pair, e]

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 
 from hidet.cost import Work
 from hidet.lang import (
-    ScriptFunction,
+    Global,
+    Int,
+    Registers,
     cast,
-    cdiv,
     grid,
     minimum,
+    part,
     register_tensor,
-    script,
     static,
     unroll,
     vectorize,
@@ -86,39 +87,31 @@ class WordReading(ThreadReading):
         """Numbers of a read that have one scale."""
         return min(self.p.op.block, self.vector)
 
-    def gathering(self) -> ScriptFunction:
-        p, point, rows, width, depth = self.p, self.point, self.rows, self.width, self.depth
-        turns = cdiv(p.k, self.turn * point.slices)
-        parts = range(0, depth, self.alike)
+    @part
+    def read(self, b: Global, z: Int, first: Int, j: Int) -> Registers:
+        held = register_tensor(i32, (self.point.steps, self.width, WORDS))
+        for step, piece in unroll(grid(self.point.steps, self.width)):
+            word = (first + step * self.step) // IN_WORD
+            for v in vectorize(WORDS):
+                at = minimum(word, self.p.numbers - WORDS) + v
+                held[step, piece, v] = get(b, j + piece, at)
+        return held
 
-        @script
-        def gather(a, b, sums, z, left, share):  # type: ignore[no-untyped-def]
-            own, part = self.place()
-            j = left + own * width
-            for turn in range(turns):
-                first = (share * turns + turn) * self.turn + part * depth
-                held = register_tensor(i32, (point.steps, width, WORDS))
-                for step, piece in unroll(grid(point.steps, width)):
-                    word = (first + step * self.step) // IN_WORD
-                    for v in vectorize(WORDS):
-                        at = minimum(word, p.numbers - WORDS) + v
-                        held[step, piece, v] = get(b, j + piece, at)
-                for step, i in unroll(grid(point.steps, rows)):
-                    row = register_tensor(f32, (depth,))
-                    for deep in vectorize(depth):
-                        at = p.a_at(z, i, first + step * self.step + deep)
-                        row[deep] = cast(get(a, *at), f32)
-                    for piece in unroll(width):
-                        for begin in static(parts):
-                            r = first + step * self.step + begin
-                            unit, base = p.unit_and_base(b, j + piece, r)
-                            total = cast(0.0, f32)
-                            for deep in static(range(begin, begin + self.alike)):
-                                word = held[step, piece, deep // IN_WORD]
-                                total += (number(word, deep % IN_WORD) - base) * row[deep]
-                            sums[i * width + piece] += unit * total
-
-        return gather
+    @part
+    def multiply(
+        self, a: Global, b: Global, held: Registers, sums: Registers, z: Int, first: Int, j: Int
+    ) -> None:
+        for step, i in unroll(grid(self.point.steps, self.rows)):
+            row = self.row_of(a, z, i, first + step * self.step)
+            for piece in unroll(self.width):
+                for begin in static(range(0, self.depth, self.alike)):
+                    r = first + step * self.step + begin
+                    unit, base = self.p.unit_and_base(b, j + piece, r)
+                    total = cast(0.0, f32)
+                    for deep in static(range(begin, begin + self.alike)):
+                        word = held[step, piece, deep // IN_WORD]
+                        total += (number(word, deep % IN_WORD) - base) * row[deep]
+                    sums[i * self.width + piece] += unit * total
 
 
 def is_taken(op: PackedLinear) -> bool:

@@ -16,11 +16,14 @@ from hidet.ir.expr import Value
 from hidet.ir.kernel import Module
 from hidet.lang import (
     Global,
-    ScriptFunction,
+    Int,
+    Registers,
+    Shared,
     address,
     attr,
     cdiv,
     grid,
+    part,
     register_tensor,
     script,
     script_module,
@@ -121,13 +124,30 @@ class Reading(ABC):
         read by threads side by side."""
 
     @abstractmethod
-    def gathering(self) -> ScriptFunction:
-        """A part of a kernel: (a, b, sums, z, first column, share of k). A thread adds what it
-        reads to its sums."""
+    def read(self, b: Global, z: Int, first: Int, j: Int) -> Registers:
+        """A part of kernels: a thread's reads of b for its steps from element `first` of k on."""
 
     @abstractmethod
-    def telling(self) -> ScriptFunction:
-        """A part of a kernel: (sums, parts). Threads leave their sums in shared memory."""
+    def multiply(
+        self, a: Global, b: Global, held: Registers, sums: Registers, z: Int, first: Int, j: Int
+    ) -> None:
+        """A part of kernels: a thread adds the products of what it has read to its sums."""
+
+    @abstractmethod
+    def store(self, sums: Registers, parts: Shared) -> None:
+        """A part of kernels: threads leave their sums in shared memory."""
+
+    @part
+    def gather(self, a: Global, b: Global, sums: Registers, z: Int, left: Int, share: Int) -> None:
+        """The main loop: a thread adds up its share of k for its columns, of those from `left`
+        on."""
+        turns = cdiv(self.p.k, self.turn * self.point.slices)
+        own, along = self.place()
+        j = left + own * self.width
+        for turn in range(turns):
+            first = (share * turns + turn) * self.turn + along * self.depth
+            held = self.read(b, z, first, j)
+            self.multiply(a, b, held, sums, z, first, j)
 
     @property
     def columns(self) -> int:
@@ -169,7 +189,6 @@ def small_m(name: str, reading: Reading) -> Module:
     slices, bias_type = point.slices, operand_type(p.bias, p.c)
 
     with script_module():
-        gather, tell, finish = reading.gathering(), reading.telling(), finishing(reading)
 
         @script(a=p.a, b=p.b_lies, bias=bias_type, c=p.c)
         def product(a: Global, b: Global, bias: Global, c: Global) -> None:
@@ -179,14 +198,14 @@ def small_m(name: str, reading: Reading) -> Module:
             attr.cuda_cluster_dim = (1, slices, 1)
             left, share, z = blockIdx.x * columns, blockIdx.y, blockIdx.z
             sums = register_tensor(p.wide, reading.sums, init=0)
-            gather(a, b, sums, z, left, share)
+            reading.gather(a, b, sums, z, left, share)
             parts = shared_tensor(p.wide, (reading.parts, reading.rows, columns))
-            tell(sums, parts)
+            reading.store(sums, parts)
             if slices > 1:
                 cluster_sync()
             else:
                 syncthreads()
-            finish(parts, Epilogue(p, bias, c, left), z, share)
+            finish(reading, parts, Epilogue(p, bias, c, left), z, share)
             # A block's shared memory goes with it: it stays until all others have read there.
             if slices > 1:
                 cluster_sync()
@@ -196,30 +215,25 @@ def small_m(name: str, reading: Reading) -> Module:
     return marked(assemble(name, kernels, names_of(p), ["c"], p.made), once=["b"])
 
 
-def finishing(reading: Reading) -> ScriptFunction:
-    """A part of a kernel: (parts, epilogue, z, share). The blocks of a cluster add up
-    all parts, each of its share of the sums, and write them."""
+@part
+def finish(reading: Reading, parts: Shared, epilogue: Epilogue, z: Int, share: Int) -> None:
+    """The blocks of a cluster add up all parts, each of its share of the sums, and write them."""
     width, threads, slices = reading.point.neighbours, reading.point.threads, reading.point.slices
-    p, across = reading.p, reading.columns // width
+    across = reading.columns // width
     groups = reading.rows * across
     exact = groups % (threads * slices) == 0
-
-    @script
-    def finish(parts, epilogue, z, share):  # type: ignore[no-untyped-def]
-        for turn in range(cdiv(groups, threads * slices)):
-            number = (turn * slices + share) * threads + threadIdx.x
-            if True if exact else number < groups:
-                i, j = number // across, number % across * width
-                total = register_tensor(p.wide, (width,), init=0)
-                for other, part in unroll(grid(slices, reading.parts)):
-                    if slices > 1:
-                        there = mapa(address(parts, part, i, j), other)
-                        for lane in vectorize(width):
-                            total[lane] += there[lane]
-                    else:
-                        for lane in vectorize(width):
-                            total[lane] += parts[part, i, j + lane]
-                for lane in vectorize(width):
-                    epilogue.write(total[lane], z, i, j, lane)
-
-    return finish
+    for turn in range(cdiv(groups, threads * slices)):
+        number = (turn * slices + share) * threads + threadIdx.x
+        if True if exact else number < groups:
+            i, j = number // across, number % across * width
+            total = register_tensor(reading.p.wide, (width,), init=0)
+            for other, which in unroll(grid(slices, reading.parts)):
+                if slices > 1:
+                    there = mapa(address(parts, which, i, j), other)
+                    for lane in vectorize(width):
+                        total[lane] += there[lane]
+                else:
+                    for lane in vectorize(width):
+                        total[lane] += parts[which, i, j + lane]
+            for lane in vectorize(width):
+                epilogue.write(total[lane], z, i, j, lane)

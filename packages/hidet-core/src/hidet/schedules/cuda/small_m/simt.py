@@ -1,11 +1,22 @@
-"""Small-M matmuls on CUDA cores, in full precision (`rows.py`)."""
+"""Small-M matmuls on CUDA cores, in full precision (`reading.py`)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from hidet.ir.expr import Value
-from hidet.lang import ScriptFunction, cast, cdiv, grid, register_tensor, script, unroll, vectorize
+from hidet.lang import (
+    Global,
+    Int,
+    Registers,
+    Shared,
+    cast,
+    grid,
+    part,
+    register_tensor,
+    unroll,
+    vectorize,
+)
 from hidet.lang.cuda import threadIdx
 from hidet.lang.memory import get
 from hidet.schedules.cuda.small_m.lane_sums import LaneSums
@@ -48,46 +59,45 @@ class ThreadReading(Reading):
     def parts(self) -> int:
         return self.point.along >> len(self.lanes.distances)
 
-    def gathering(self) -> ScriptFunction:
-        p, point, rows, width, depth = self.p, self.point, self.rows, self.width, self.depth
-        turns = cdiv(p.k, self.turn * point.slices)
+    @part
+    def read(self, b: Global, z: Int, first: Int, j: Int) -> Registers:
+        p, steps = self.p, self.point.steps
+        held = register_tensor(p.b.dtype, (steps, self.vectors, self.vector))
+        for step, number in unroll(grid(steps, self.vectors)):
+            for v in vectorize(self.vector):
+                deep, right = self.at(number, v)
+                at = p.b_at(z, first + step * self.step + deep, j + right)
+                held[step, number, v] = get(b, *at)
+        return held
 
-        @script
-        def gather(a, b, sums, z, left, share):  # type: ignore[no-untyped-def]
-            own, part = self.place()
-            j = left + own * width
-            for turn in range(turns):
-                first = (share * turns + turn) * self.turn + part * depth
-                held = register_tensor(p.b.dtype, (point.steps, self.vectors, self.vector))
-                for step, number in unroll(grid(point.steps, self.vectors)):
-                    for v in vectorize(self.vector):
-                        deep, right = self.at(number, v)
-                        at = p.b_at(z, first + step * self.step + deep, j + right)
-                        held[step, number, v] = get(b, *at)
-                for step, i in unroll(grid(point.steps, rows)):
-                    row = register_tensor(p.wide, (depth,))
-                    for deep in vectorize(depth):
-                        at = p.a_at(z, i, first + step * self.step + deep)
-                        row[deep] = cast(get(a, *at), p.wide)
-                    for number, v in unroll(grid(self.vectors, self.vector)):
-                        deep, right = self.at(number, v)
-                        value = cast(held[step, number, v], p.wide)
-                        sums[i * width + right] += row[deep] * value
+    @part
+    def multiply(
+        self, a: Global, b: Global, held: Registers, sums: Registers, z: Int, first: Int, j: Int
+    ) -> None:
+        wide = self.p.wide
+        for step, i in unroll(grid(self.point.steps, self.rows)):
+            row = self.row_of(a, z, i, first + step * self.step)
+            for number, v in unroll(grid(self.vectors, self.vector)):
+                deep, right = self.at(number, v)
+                value = cast(held[step, number, v], wide)
+                sums[i * self.width + right] += row[deep] * value
 
-        return gather
+    @part
+    def row_of(self, a: Global, z: Int, i: Int, first: Int) -> Registers:
+        """What a thread multiplies of row i of a, from element `first` of k on."""
+        row = register_tensor(self.p.wide, (self.depth,))
+        for deep in vectorize(self.depth):
+            at = self.p.a_at(z, i, first + deep)
+            row[deep] = cast(get(a, *at), self.p.wide)
+        return row
 
-    def telling(self) -> ScriptFunction:
-        lanes = self.lanes
-        add, threads = lanes.adding(), self.point.along // self.parts
-
-        @script
-        def tell(sums, parts):  # type: ignore[no-untyped-def]
-            add(sums)
-            own, part = self.place()
-            if lanes.alone(threadIdx.x):
-                for number in unroll(lanes.held):
-                    at = lanes.first(threadIdx.x) + number
-                    column = own * self.width + at % self.width
-                    parts[part // threads, at // self.width, column] = sums[number]
-
-        return tell
+    @part
+    def store(self, sums: Registers, parts: Shared) -> None:
+        lanes, threads = self.lanes, self.point.along // self.parts
+        lanes.add(sums)
+        own, along = self.place()
+        if lanes.alone(threadIdx.x):
+            for number in unroll(lanes.held):
+                at = lanes.first(threadIdx.x) + number
+                column = own * self.width + at % self.width
+                parts[along // threads, at // self.width, column] = sums[number]
