@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hidet import options
-from hidet.lang import Int, Registers, f32, grid, part, register_tensor, tf32, unroll
+from hidet.lang import Int, Registers, cast, f32, grid, part, register_tensor, tf32, unroll
 from hidet.lang.cuda import syncthreads_or, threadIdx
 from hidet.mapping.fragments import mma_a, mma_b, mma_c
 from hidet.schedules.contraction import Contraction
@@ -52,19 +52,22 @@ class PartWarps(SingleWarps):
     @part
     def gather(self, a: Source, b: Source, sums: Registers, first: Int, turns: Any) -> None:
         """The main loop, and once more on CUDA cores where that gave no number."""
-        through_registers(a, b, self.multiply, sums, first, turns)
+        self.add_up(a, b, sums, first, turns)
         if syncthreads_or(is_lost(sums)):
             clear(sums)
             through_registers(a, b, self.multiply_plainly, sums, first, turns)
+
+    @part
+    def add_up(self, a: Source, b: Source, sums: Registers, first: Int, turns: Any) -> None:
+        """The main loop on tensor cores."""
+        through_registers(a, b, self.multiply, sums, first, turns)
 
     @part
     def multiply(self, a: Source, b: Source, sums: Registers, number: Int) -> None:
         """Each warp adds the product of its parts of two tiles to its sums."""
         rows, columns = self.warp_tile
         many_a, many_b = rows // 16, columns // 8
-        lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
-        row = warp // self.warps[1] * rows + mma_a(32).task(lane, 0)[0]
-        column = warp % self.warps[1] * columns + mma_b(32).task(lane, 0)[1]
+        lane, (row, column) = threadIdx.x % WARP, self.corner(mma_a(32), mma_b(32))
         for short in unroll(self.depth // SHORT):
             found = register_tensor(f32, (many_a, many_b, 4), init=0.0)
             for deep in unroll(SHORT // 8):
@@ -82,15 +85,12 @@ class PartWarps(SingleWarps):
     def multiply_plainly(self, a: Source, b: Source, sums: Registers, number: Int) -> None:
         """The same in float32, element by element."""
         rows, columns = self.warp_tile
-        lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
-        row = warp // self.warps[1] * rows + mma_c().task(lane, 0)[0]
-        column = warp % self.warps[1] * columns + mma_c().task(lane, 0)[1]
+        row, column = self.corner(mma_c(), mma_c())
         for r in range(self.depth):
             for i, j, e in unroll(grid(rows // 16, columns // 8, 4)):
                 down, right = row + i * 16 + e // 2 * 8, column + j * 8 + e % 2
-                left = (down, r) if a.side.along_k else (r, down)
-                other = (right, r) if b.side.along_k else (r, right)
-                sums[i, j, e] += a.tiles[number, *left] * b.tiles[number, *other]
+                left = cast(a.tiles[number, *a.side.element(down, r)], f32)
+                sums[i, j, e] += left * cast(b.tiles[number, *b.side.element(right, r)], f32)
 
 
 def in_parts(p: Contraction, target: Target) -> bool:

@@ -11,6 +11,7 @@ from hidet import options
 from hidet.cost import Work
 from hidet.lang import Int, Registers, address, f32, grid, part, register_tensor, tf32, unroll
 from hidet.lang.cuda import mma_sync, threadIdx
+from hidet.mapping import TaskMapping
 from hidet.mapping.fragments import mma_a, mma_b
 from hidet.schedules.contraction import Contraction
 from hidet.schedules.cuda.tiles.mma import Warps
@@ -72,13 +73,20 @@ class SingleWarps(Warps):
         return min(1.0, 2.0 * rows * columns / (rows + columns) / 48)
 
     @part
+    def corner(self, left: TaskMapping, right: TaskMapping) -> tuple[Int, Int]:
+        """The row of a lane's first element of fragments `left` of its warp's tile, and the column
+        of that of fragments `right`."""
+        (rows, columns), lane, warp = self.warp_tile, threadIdx.x % WARP, threadIdx.x // WARP
+        row = warp // self.warps[1] * rows + left.task(lane, 0)[0]
+        column = warp % self.warps[1] * columns + right.task(lane, 0)[1]
+        return row, column
+
+    @part
     def multiply(self, a: Source, b: Source, sums: Registers, number: Int) -> None:
         """Each warp adds the product of its parts of two tiles to its sums."""
         rows, columns = self.warp_tile
         many_a, many_b = rows // 16, columns // 8
-        lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
-        row = warp // self.warps[1] * rows + mma_a(32).task(lane, 0)[0]
-        column = warp % self.warps[1] * columns + mma_b(32).task(lane, 0)[1]
+        lane, (row, column) = threadIdx.x % WARP, self.corner(mma_a(32), mma_b(32))
         for deep in unroll(self.depth // 8):
             first = deep * 8 + mma_a(32).task(lane, 0)[1]
             part_a = register_tensor(tf32, (many_a, 4))
@@ -98,12 +106,10 @@ def bring(
     under way to its registers."""
     for i, v in unroll(grid(part_a.shape[0], 4)):
         at, r = row + i * 16 + v % 2 * 8, first + v // 2 * 4
-        place = (at, r) if a.side.along_k else (r, at)
-        part_a[i, v] = a.tiles[number, *place]
+        part_a[i, v] = a.tiles[number, *a.side.element(at, r)]
     for j, v in unroll(grid(part_b.shape[0], 2)):
         at, r = column + j * 8, first + v * 4
-        place = (at, r) if b.side.along_k else (r, at)
-        part_b[j, v] = b.tiles[number, *place]
+        part_b[j, v] = b.tiles[number, *b.side.element(at, r)]
 
 
 def in_tf32(p: Contraction, target: Target) -> bool:

@@ -46,6 +46,10 @@ class PartSide(Side):
         """The shape of a tile in shared memory."""
         return 2, self.extent, self.depth
 
+    def element(self, at: Any, r: Any) -> tuple[Any, ...]:
+        """Where whole numbers are, once `place` has brought them."""
+        return LARGE, at, r
+
     def layout(self, buffers: int) -> SwizzledLayout:
         """How so many tiles lie in shared memory."""
         return wgmma_layout(tf32, buffers, *self.padded)

@@ -69,6 +69,10 @@ class Side:
         product has element r."""
         return (at + down, r + right) if self.held_along_k else (r + down, at + right)
 
+    def element(self, at: Any, r: Any) -> tuple[Any, ...]:
+        """Where in a tile in shared memory row (or column) `at` of the product has element r."""
+        return (at, r) if self.held_along_k else (r, at)
+
     @property
     def shape(self) -> tuple[int, int]:
         """The shape of the tile."""

@@ -12,7 +12,6 @@ from typing import Any
 from hidet.lang import (
     Int,
     Registers,
-    cast,
     f32,
     grid,
     part,
@@ -23,23 +22,19 @@ from hidet.lang import (
 from hidet.lang.cuda import (
     fence_proxy_async,
     syncthreads,
-    syncthreads_or,
     threadIdx,
     wgmma,
     wgmma_commit_group,
     wgmma_fence,
     wgmma_wait_group,
 )
-from hidet.mapping.fragments import mma_c
 from hidet.schedules.contraction import Contraction
-from hidet.schedules.cuda.tiles.finite import clear, is_lost
 from hidet.schedules.cuda.tiles.mma_single import PRODUCTS, PartWarps, in_parts
 from hidet.schedules.cuda.tiles.mma_tf32 import VECTOR
 from hidet.schedules.cuda.tiles.part_tiles import PartSide
 from hidet.schedules.cuda.tiles.staging import Source
-from hidet.schedules.cuda.tiles.tile import through_registers
 from hidet.schedules.space import choice
-from hidet.target import WARP, WARPGROUP, Target
+from hidet.target import WARPGROUP, Target
 
 STEP = 8
 """How much of k one instruction multiplies."""
@@ -89,22 +84,8 @@ class PartWarpgroups(PartWarps):
         return max(times.latency, times.turn + together * (moved + found))
 
     @part
-    def gather(self, a: Source, b: Source, sums: Registers, first: Int, turns: Any) -> None:
-        """The main loop, and once more on CUDA cores where that gave no number."""
+    def add_up(self, a: Source, b: Source, sums: Registers, first: Int, turns: Any) -> None:
         in_background(a, b, self, sums, first, turns)
-        if syncthreads_or(is_lost(sums)):
-            clear(sums)
-            through_registers(a, b, self.multiply_plainly, sums, first, turns)
-
-    @part
-    def multiply_plainly(self, a: Source, b: Source, sums: Registers, number: Int) -> None:
-        """In float32, element by element."""
-        lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
-        row, column = warp * 16 + mma_c().task(lane, 0)[0], mma_c().task(lane, 0)[1]
-        for r in range(self.depth):
-            for _, j, e in unroll(grid(*self.sums)):
-                left = cast(a.tiles[number, 0, row + e // 2 * 8, r], f32)
-                sums[0, j, e] += left * cast(b.tiles[number, 0, column + j * 8 + e % 2, r], f32)
 
     @part
     def start(self, a: Source, b: Source, found: Registers, number: Int) -> None:
