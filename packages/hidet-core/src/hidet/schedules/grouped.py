@@ -7,8 +7,6 @@ reads beyond its group is not written; rows of no group are a group more, whose 
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type, operator"
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -16,7 +14,19 @@ from typing import Any, ClassVar
 from hidet.compute import select
 from hidet.compute.sizes import same
 from hidet.ir.expr import Value
-from hidet.lang import ScriptFunction, attr, cast, cdiv, load, maximum, minimum, script
+from hidet.lang import (
+    Global,
+    Int,
+    ScriptFunction,
+    attr,
+    cast,
+    cdiv,
+    load,
+    maximum,
+    minimum,
+    part,
+    script,
+)
 from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.ops.products.grouped_matmul import GroupedMatmul
 from hidet.schedules.contraction import Index
@@ -98,47 +108,42 @@ class Grouped(Product):
 
     def placing(self, name: str, rows: int, kind: str) -> list[ScriptFunction]:
         """The kernel that fills the table in, for targets of a kind."""
-        fill, table_type = self.filling(rows), self.table(rows)
+        groups: Any = self.groups
 
-        @script
-        def place(ends: self.ends, table: table_type) -> None:
+        @script(ends=self.ends, table=self.table(rows))
+        def place(ends: Global, table: Global) -> None:
             attr.func_name = f"{name}_places"
             attr.func_kind = "cuda_kernel" if kind == "cuda" else "cpu_kernel"
             if kind == "cuda":
-                attr.cuda_grid_dim = cdiv(self.groups + 1, THREADS)
+                attr.cuda_grid_dim = cdiv(groups + 1, THREADS)
                 attr.cuda_block_dim = THREADS
-                if blockIdx.x * THREADS + threadIdx.x <= self.groups:
-                    fill(ends, table, blockIdx.x * THREADS + threadIdx.x)
+                if blockIdx.x * THREADS + threadIdx.x <= groups:
+                    self.fill(ends, table, blockIdx.x * THREADS + threadIdx.x, rows)
             else:
-                for group in range(self.groups + 1):
-                    fill(ends, table, group)
+                for group in range(groups + 1):
+                    self.fill(ends, table, group, rows)
 
         return [place]
 
-    def filling(self, rows: int) -> ScriptFunction:
-        """A part of a kernel: (ends, table, group). The rows of the table for one group; ends that
-        decrease, or lie outside of x, are taken for the nearest that do not."""
-
-        @script
-        def fill(ends, table, group):  # type: ignore[no-untyped-def]
-            first: i32 = 0
-            begin: i32 = 0
-            for before in range(group):
-                end = maximum(begin, minimum(cast(ends.get(before), i32), self.m))
-                first += cdiv(end - begin, rows)
-                begin = end
-            last: i32 = self.m
-            if group < self.groups:
-                last = maximum(begin, minimum(cast(ends.get(group), i32), self.m))
-            tiles = cdiv(last - begin, rows)
-            for tile in range(tiles):
-                table[1 + first + tile, GROUP] = group
-                table[1 + first + tile, TOP] = begin + tile * rows
-                table[1 + first + tile, END] = last
-            if group == self.groups:
-                table[0, 0] = first + tiles
-
-        return fill
+    @part
+    def fill(self, ends: Global, table: Global, group: Int, rows: int) -> None:
+        """The rows of the table for one group; ends that decrease, or lie outside of x, are taken
+        for the nearest that do not."""
+        first, begin = cast(0, i32), cast(0, i32)
+        for before in range(group):
+            end = maximum(begin, minimum(cast(ends.get(before), i32), self.m))
+            first += cdiv(end - begin, rows)
+            begin = end
+        last = cast(self.m, i32)
+        if group < self.groups:
+            last = maximum(begin, minimum(cast(ends.get(group), i32), self.m))
+        tiles = cdiv(last - begin, rows)
+        for tile in range(tiles):
+            table[1 + first + tile, GROUP] = group
+            table[1 + first + tile, TOP] = begin + tile * rows
+            table[1 + first + tile, END] = last
+        if group == self.groups:
+            table[0, 0] = first + tiles
 
 
 @lru_cache(maxsize=1024)
