@@ -32,7 +32,7 @@ from hidet.schedules.cuda.attention.parts import (
     storing,
     writing,
 )
-from hidet.schedules.cuda.attention.softmax import LOW, totalling
+from hidet.schedules.cuda.attention.softmax import LOW, add_row_sums
 from hidet.schedules.cuda.attention.space import Blocks, pays
 from hidet.schedules.cuda.attention.walk import own_row, placing, walking
 from hidet.target import Target
@@ -61,7 +61,7 @@ def attention_mma(op: Attention, target: Target, point: Blocks) -> Scheduled:
 
     with script_module():
         place = placing(rows, point, point.layer(rows, target))
-        walk, add_row_sums = walking(rows, point), totalling(height)
+        walk = walking(rows, point)
         end = ending(rows, point, together, padded)
 
         @script(**types_of(op), partial=partial_type, partial_facts=facts_type, y=op.infer())

@@ -25,7 +25,7 @@ from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.schedules.attention import Rows
 from hidet.schedules.cuda.attention.products import bring_rows, keeping, scoring, weighing
 from hidet.schedules.cuda.attention.single import scoring_single, weighing_single
-from hidet.schedules.cuda.attention.softmax import masking, softening
+from hidet.schedules.cuda.attention.softmax import mask_scores, online_softmax
 from hidet.schedules.cuda.attention.space import Blocks
 from hidet.schedules.cuda.tiles.copy_pipeline import CopyPipeline
 from hidet.target import ACCESS_BYTES, WARP
@@ -114,8 +114,6 @@ def walking(rows: Rows, point: Blocks) -> ScriptFunction:
     (size, width), (height, keys) = point.padded(rows), point.part
     keeps_q, vector = point.keeps_q(rows), ACCESS_BYTES // dtype.nbytes
     keep_q = keeping(height, size)
-    mask_scores = masking(rows, height, keys)
-    soften = softening(rows, height, keys, width)
     score, weigh = multiplying(rows, point)
 
     @script
@@ -141,8 +139,8 @@ def walking(rows: Rows, point: Blocks) -> ScriptFunction:
             if op.causal:
                 seen = minimum(seen, 1 if rows.together else top + row + 1)
             edge = start + point.keys > seen
-            mask_scores(scores, mask, z, top + row, start + sharer * keys, edge)
-            soften(scores, row_max, row_sum, sums)
+            mask_scores(rows, scores, mask, z, top + row, start + sharer * keys, edge)
+            online_softmax(rows, scores, row_max, row_sum, sums)
             weigh(scores, tiles_v, turn % stages, sums, sharer * keys)
 
     return walk

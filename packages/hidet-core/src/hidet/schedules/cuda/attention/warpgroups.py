@@ -27,16 +27,14 @@ from hidet.schedules.attention import Rows, is_sized, rows_of, types_of
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.cuda.attention.groups import FEWEST, Groups
 from hidet.schedules.cuda.attention.ring import begin, keys_of, mappable, produce, tiles_of
-from hidet.schedules.cuda.attention.softmax import LOW, totalling
-from hidet.schedules.cuda.attention.warpgroup_walk import filling, walking
+from hidet.schedules.cuda.attention.softmax import LOW, add_row_sums
+from hidet.schedules.cuda.attention.warpgroup_walk import fill, walk
 from hidet.schedules.cuda.attention.write import WeightedSums
 from hidet.schedules.cuda.warpgroups.lines import LANES, staging_shape
 from hidet.schedules.cuda.warpgroups.tile_order import Tile
 from hidet.target import WARP, Target
 from hidet.types import bf16, f16, u64
 
-STEP = 16
-"""Rows of a warp."""
 ROUNDS = 2
 """How many blocks, for each that the device holds at once, are sorted by what they have to do."""
 
@@ -62,8 +60,7 @@ def attention_wgmma(op: Attention, target: Target, point: Groups) -> Scheduled:
     blocks = cdiv(rows.count, point.rows)
 
     with script_module():
-        place, fill = placing(rows, point, target), filling(rows, point)
-        walk, add_row_sums = walking(rows, point), totalling(STEP)
+        place = placing(rows, point, target)
 
         @script(**types_of(op), y=op.infer())
         def attend(q: Global, k: Global, v: Global, mask: Global, y: Global) -> None:
@@ -84,8 +81,8 @@ def attention_wgmma(op: Attention, target: Target, point: Groups) -> Scheduled:
                 row_max = register_tensor(f32, (1, 2), init=LOW)
                 row_sum = register_tensor(f32, (1, 2), init=0.0)
                 sums = register_tensor(f32, (1, width // 8, 4), init=0.0)
-                fill(q, tile_q, z, top)
-                walk(tile_q, keys, values, mask, z, top, turns, row_max, row_sum, sums)
+                fill(rows, point, q, tile_q, z, top)
+                walk(rows, point, tile_q, keys, values, mask, z, top, turns, row_max, row_sum, sums)
                 add_row_sums(row_sum)
                 WeightedSums(width, LANES, staged, y, rows).finish(sums, row_sum, Tile(z, top, 0))
             else:
