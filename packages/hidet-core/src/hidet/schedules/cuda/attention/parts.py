@@ -11,8 +11,12 @@ from __future__ import annotations
 from typing import Any
 
 from hidet.lang import (
+    Float,
     Global,
+    Int,
+    Registers,
     ScriptFunction,
+    Shared,
     address,
     attr,
     cast,
@@ -21,6 +25,7 @@ from hidet.lang import (
     grid,
     isfinite,
     maximum,
+    part,
     register_tensor,
     script,
     select,
@@ -30,7 +35,7 @@ from hidet.lang import (
 from hidet.lang.cuda import blockIdx, mapa, threadIdx
 from hidet.mapping.fragments import ROW_LANES, mma_c
 from hidet.schedules.attention import Rows, types_of
-from hidet.schedules.cuda.attention.plain import in_parts, mending
+from hidet.schedules.cuda.attention.plain import Operands, in_parts, mend
 from hidet.schedules.cuda.attention.softmax import LOW, factor_of, fast_exp2
 from hidet.target import WARP
 from hidet.types import Size, TensorType
@@ -48,87 +53,75 @@ def partials_shape(parts: int, rows: int, width: int) -> tuple[int, int, int]:
     return parts, rows, width + PADDING
 
 
-def handing(rows: Rows, height: int, width: int) -> ScriptFunction:
-    """A part of a kernel: (sums, row_max, row_sum, partials, facts, part, row). A warp's
-    partials."""
-    factor = factor_of(rows)
-
-    @script
-    def hand_over(sums, row_max, row_sum, partials, facts, part, row):  # type: ignore[no-untyped-def]
-        lane = threadIdx.x % WARP
-        for i, half in unroll(grid(height // 16, 2)):
-            at = row + i * 16 + half * 8 + mma_c().task(lane, 0)[0]
-            for j in unroll(width // 8):
-                for v in vectorize(2):
-                    partials[part, at, j * 8 + mma_c().task(lane, 0)[1] + v] = sums[
-                        i, j, half * 2 + v
-                    ]
-            if ROW_LANES.task(lane)[1] == 0:
-                facts[part, at, 0] = row_max[i, half] * factor
-                facts[part, at, 1] = row_sum[i, half]
-
-    return hand_over
+@part
+def hand_over(
+    rows: Rows, sums: Registers, row_max: Registers, row_sum: Registers,
+    partials: Shared, facts: Shared, which: Int, row: Int,
+) -> None:  # fmt: skip
+    """A warp's partials go to shared memory."""
+    factor, lane = factor_of(rows), threadIdx.x % WARP
+    for i, half in unroll(grid(sums.shape[0], 2)):
+        at = row + i * 16 + half * 8 + mma_c().task(lane, 0)[0]
+        for j in unroll(sums.shape[1]):
+            for v in vectorize(2):
+                total = sums[i, j, half * 2 + v]
+                partials[which, at, j * 8 + mma_c().task(lane, 0)[1] + v] = total
+        if ROW_LANES.task(lane)[1] == 0:
+            facts[which, at, 0] = row_max[i, half] * factor
+            facts[which, at, 1] = row_sum[i, half]
 
 
-def writing(rows: Rows, height: int, width: int) -> ScriptFunction:
-    """A part of a kernel: (q, k, v, mask, sums, row_sum, y, z, row). Each lane writes what it has
-    summed."""
-    mend, parts = mending(rows, width // 8, 8, 2), in_parts(rows)
-
-    @script
-    def write(q, k, v, mask, sums, row_sum, y, z, row):  # type: ignore[no-untyped-def]
-        lane, finite = threadIdx.x % WARP, YES
-        if parts:
-            for i, half in unroll(grid(height // 16, 2)):
-                finite = finite and isfinite(row_sum[i, half])
-            for i, j, e in unroll(grid(height // 16, width // 8, 4)):
-                finite = finite and isfinite(sums[i, j, e])
-        if finite:
-            for i, half in unroll(grid(height // 16, 2)):
-                total = row_sum[i, half]
-                inverse = select(total == 0.0, 0.0, 1.0 / total)
-                for j in unroll(width // 8):
-                    for c in vectorize(2):
-                        at = (
-                            row + i * 16 + half * 8 + mma_c().task(lane, 0)[0],
-                            j * 8 + mma_c().task(lane, 0)[1] + c,
-                        )
-                        value = cast(sums[i, j, half * 2 + c] * inverse, y.dtype)
-                        y.put(*rows.row_at(z, *at), value)
-        else:
-            for number in range(height // 8):
-                at = (row + number * 8 + mma_c().task(lane, 0)[0], mma_c().task(lane, 0)[1])
-                mend(q, k, v, mask, y, z, *at)
-
-    return write
+@part
+def write(of: Operands, sums: Registers, row_sum: Registers, z: Int, row: Int) -> None:
+    """Each lane writes what it has summed."""
+    rows, (high, across) = of.rows, sums.shape[:2]
+    lane, finite = threadIdx.x % WARP, YES
+    if in_parts(rows):
+        for i, half in unroll(grid(high, 2)):
+            finite = finite and isfinite(row_sum[i, half])
+        for i, j, e in unroll(grid(high, across, 4)):
+            finite = finite and isfinite(sums[i, j, e])
+    if finite:
+        for i, half in unroll(grid(high, 2)):
+            total = row_sum[i, half]
+            inverse = select(total == 0.0, 0.0, 1.0 / total)
+            for j in unroll(across):
+                for c in vectorize(2):
+                    at = (
+                        row + i * 16 + half * 8 + mma_c().task(lane, 0)[0],
+                        j * 8 + mma_c().task(lane, 0)[1] + c,
+                    )
+                    value = cast(sums[i, j, half * 2 + c] * inverse, of.y.dtype)
+                    of.y.put(*rows.row_at(z, *at), value)
+    else:
+        for number in range(high * 2):
+            at = (row + number * 8 + mma_c().task(lane, 0)[0], mma_c().task(lane, 0)[1])
+            mend(of, (across, 2), 8, z, *at)
 
 
-def merging(parts: int, blocks: int) -> ScriptFunction:
-    """A part of a kernel: (partials, facts, row, column, values) -> (top, total).
-
-    `values` become the sums at a row of `parts` parts, in each of `blocks` blocks of a cluster.
-    """
-
-    @script
-    def merge(partials, facts, row, column, values):  # type: ignore[no-untyped-def]
-        top = cast(LOW, f32)
-        for block, part in unroll(grid(blocks, parts)):
-            own = address(facts, part, row, 0)
-            fact = part_of(own, block, blocks)
-            top = maximum(top, fact[0])
-        shift = select(top == LOW, 0.0, top)
-        total = cast(0.0, f32)
-        for block, part in unroll(grid(blocks, parts)):
-            own, near = address(facts, part, row, 0), address(partials, part, row, column)
-            fact = part_of(own, block, blocks)
-            found = part_of(near, block, blocks)
-            share = fast_exp2(fact[0] - shift)
-            total += fact[1] * share
-            for v in vectorize(VECTOR):
-                values[v] += found[v] * share
-        return top, total
-
-    return merge
+@part
+def merge(
+    partials: Any, facts: Any, blocks: int, row: Int, column: Int, values: Registers
+) -> tuple[Float, Float]:
+    """`values` become the sums at a row of all parts, in each of `blocks` blocks of a cluster: the
+    largest score, and the sum of weights."""
+    parts = partials.shape[0]
+    top = cast(LOW, f32)
+    for block, which in unroll(grid(blocks, parts)):
+        own = address(facts, which, row, 0)
+        fact = part_of(own, block, blocks)
+        top = maximum(top, fact[0])
+    shift = select(top == LOW, 0.0, top)
+    total = cast(0.0, f32)
+    for block, which in unroll(grid(blocks, parts)):
+        own, near = address(facts, which, row, 0), address(partials, which, row, column)
+        fact = part_of(own, block, blocks)
+        found = part_of(near, block, blocks)
+        share = fast_exp2(fact[0] - shift)
+        total += fact[1] * share
+        for v in vectorize(VECTOR):
+            values[v] += found[v] * share
+    return top, total
 
 
 def part_of(own: Any, block: Any, blocks: int) -> Any:
@@ -136,87 +129,67 @@ def part_of(own: Any, block: Any, blocks: int) -> Any:
     return mapa(own, block) if blocks > 1 else own
 
 
-def finishing(
-    rows: Rows, block: int, width: int, threads: int, parts: int, together: int
-) -> ScriptFunction:
-    """A part of a kernel: (q, k, v, mask, partials, facts, y, z, top, share). The result from
-    the parts of a tile.
+@part
+def finish(
+    of: Operands, threads: int, together: int, partials: Shared, facts: Shared,
+    z: Int, top: Int, share: Int,
+) -> None:  # fmt: skip
+    """The result from the parts of a tile.
 
     Each of `together` blocks of a cluster writes its share. They have to meet before it, and once
     more before the first of them ends.
     """
-    merge, give = merging(parts, together), giving(rows)
-    across = width // VECTOR
-    pieces = block * across
-
-    @script
-    def finish(q, k, v, mask, partials, facts, y, z, top, share):  # type: ignore[no-untyped-def]
-        for step in range(-(-pieces // (threads * together))):
-            piece = (step * together + share) * threads + threadIdx.x
-            row, column = piece // across, piece % across * VECTOR
-            if row < block and top + row < rows.count:
-                values = register_tensor(f32, (VECTOR,), init=0.0)
-                _, total = merge(partials, facts, row, column, values)
-                give(q, k, v, mask, y, z, top + row, column, total, values)
-
-    return finish
+    block, across = partials.shape[1], (partials.shape[2] - PADDING) // VECTOR
+    for step in range(-(-block * across // (threads * together))):
+        piece = (step * together + share) * threads + threadIdx.x
+        row, column = piece // across, piece % across * VECTOR
+        if row < block and top + row < of.rows.count:
+            values = register_tensor(f32, (VECTOR,), init=0.0)
+            _, total = merge(partials, facts, together, row, column, values)
+            give(of, z, top + row, column, total, values)
 
 
-def giving(rows: Rows) -> ScriptFunction:
-    """A part of a kernel: (q, k, v, mask, y, z, row, column, total, values). Writes elements."""
-    mend, parts = mending(rows, 1, VECTOR, VECTOR), in_parts(rows)
-
-    @script
-    def give(q, k, v, mask, y, z, row, column, total, values):  # type: ignore[no-untyped-def]
-        inverse, finite = select(total == 0.0, 0.0, 1.0 / total), YES
-        if parts:
-            finite = isfinite(total)
-            for one in unroll(VECTOR):
-                finite = finite and isfinite(values[one])
-        if finite:
-            for one in vectorize(VECTOR):
-                at = rows.row_at(z, row, column + one)
-                y.put(*at, cast(values[one] * inverse, y.dtype))
-        else:
-            mend(q, k, v, mask, y, z, row, column)
-
-    return give
+@part
+def give(of: Operands, z: Int, row: Int, column: Int, total: Float, values: Registers) -> None:
+    """Elements of a row are written."""
+    inverse, finite = select(total == 0.0, 0.0, 1.0 / total), YES
+    if in_parts(of.rows):
+        finite = isfinite(total)
+        for one in unroll(VECTOR):
+            finite = finite and isfinite(values[one])
+    if finite:
+        for one in vectorize(VECTOR):
+            at = of.rows.row_at(z, row, column + one)
+            of.y.put(*at, cast(values[one] * inverse, of.y.dtype))
+    else:
+        mend(of, (1, VECTOR), VECTOR, z, row, column)
 
 
-def storing(block: int, width: int, threads: int, parts: int) -> ScriptFunction:
-    """A part of a kernel: (partials, facts, partial, partial_facts, share, first).
-
-    The parts of a tile as one part for another kernel, in rows from `first` on.
-    """
-    merge = merging(parts, 1)
-    across = width // VECTOR
-    pieces = block * across
-
-    @script
-    def store_part(partials, facts, partial, partial_facts, share, first):  # type: ignore[no-untyped-def]
-        for step in range(-(-pieces // threads)):
-            piece = step * threads + threadIdx.x
-            row, column = piece // across, piece % across * VECTOR
-            if row < block:
-                values = register_tensor(f32, (VECTOR,), init=0.0)
-                best, total = merge(partials, facts, row, column, values)
-                for v in vectorize(VECTOR):
-                    partial[share, first + row, column + v] = values[v]
-                if column == 0:
-                    partial_facts[share, first + row, 0] = best
-                    partial_facts[share, first + row, 1] = total
-
-    return store_part
+@part
+def store_part(
+    threads: int, partials: Shared, facts: Shared, partial: Global, partial_facts: Global,
+    share: Int, first: Int,
+) -> None:  # fmt: skip
+    """The parts of a tile as one part for another kernel, in rows from `first` on."""
+    block, across = partials.shape[1], (partials.shape[2] - PADDING) // VECTOR
+    for step in range(-(-block * across // threads)):
+        piece = step * threads + threadIdx.x
+        row, column = piece // across, piece % across * VECTOR
+        if row < block:
+            values = register_tensor(f32, (VECTOR,), init=0.0)
+            best, total = merge(partials, facts, 1, row, column, values)
+            for v in vectorize(VECTOR):
+                partial[share, first + row, column + v] = values[v]
+            if column == 0:
+                partial_facts[share, first + row, 0] = best
+                partial_facts[share, first + row, 1] = total
 
 
 def joining(
     name: str, rows: Rows, partial_type: TensorType, facts_type: TensorType, padded: Size
 ) -> ScriptFunction:
     """The kernel that merges the partials of several blocks; a stack has `padded` rows."""
-    slices: Any = partial_type.shape[0]
-    width = partial_type.shape[2]
-    merge, give = merging(slices, 1), giving(rows)
-    across, op = width // VECTOR, rows.op
+    across, op = partial_type.shape[2] // VECTOR, rows.op
 
     @script(**types_of(op), partial=partial_type, partial_facts=facts_type, y=op.infer())
     def join(
@@ -230,7 +203,7 @@ def joining(
         row, column = number // across, number % across * VECTOR
         if row < rows.count:
             values = register_tensor(f32, (VECTOR,), init=0.0)
-            _, total = merge(partial, partial_facts, z * padded + row, column, values)
-            give(q, k, v, mask, y, z, row, column, total, values)
+            _, total = merge(partial, partial_facts, 1, z * padded + row, column, values)
+            give(Operands(rows, q, k, v, mask, y), z, row, column, total, values)
 
     return join

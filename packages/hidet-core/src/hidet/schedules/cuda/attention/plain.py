@@ -10,14 +10,17 @@ from __future__ import annotations
 from typing import Any
 
 from hidet.lang import (
-    ScriptFunction,
+    Float,
+    Global,
+    Int,
     cast,
     f32,
     grid,
     maximum,
     minimum,
+    part,
+    record,
     register_tensor,
-    script,
     select,
     unroll,
     vectorize,
@@ -33,56 +36,67 @@ def in_parts(rows: Rows) -> bool:
     return rows.single and products() > 1
 
 
-def scoring_plainly(rows: Rows) -> ScriptFunction:
-    """A part of a kernel: (q, k, mask, z, row, key) -> what a score says after masks, as a power of
-    two."""
-    op = rows.op
-    size: Any = rows.size
+@record
+class Operands:
+    """What attention reads, and its result."""
 
-    @script
-    def score(q, k, mask, z, row, key):  # type: ignore[no-untyped-def]
-        found = cast(0.0, f32)
-        for r in range(size):
-            left, right = get(q, *rows.row_at(z, row, r)), get(k, *rows.key_at(z, key, r))
-            found += cast(left, f32) * cast(right, f32)
-        found = stepped_score(op, found)
-        if op.mask is not None:
-            entry = get(mask, *rows.mask_at(z, row, key))
-            if op.mask.dtype.is_bool:
-                found = select(entry, found, LOW)
-            else:
-                found += cast(entry, f32) * LOG2_E
-        return found
+    rows: Rows
+    q: Global
+    k: Global
+    v: Global
+    mask: Any
+    y: Global
 
-    return score
+    @property
+    def keys(self) -> Any:
+        """How many keys there are."""
+        return self.rows.keys
+
+    @property
+    def size(self) -> Any:
+        """Elements of a row of q."""
+        return self.rows.size
 
 
-def mending(rows: Rows, runs: int, apart: int, together: int) -> ScriptFunction:
-    """A part of a kernel: (q, k, v, mask, y, z, row, column). Writes elements of a row of the
-    result: `together` neighbours in each of `runs`, which begin `apart` from each other."""
-    score = scoring_plainly(rows)
-    keys: Any = rows.keys
+@part
+def score_plainly(of: Operands, z: Int, row: Int, key: Int) -> Float:
+    """What a score says after masks, as a power of two."""
+    rows, op = of.rows, of.rows.op
+    found = cast(0.0, f32)
+    for r in range(of.size):
+        left, right = get(of.q, *rows.row_at(z, row, r)), get(of.k, *rows.key_at(z, key, r))
+        found += cast(left, f32) * cast(right, f32)
+    found = stepped_score(op, found)
+    if op.mask is not None:
+        entry = get(of.mask, *rows.mask_at(z, row, key))
+        if op.mask.dtype.is_bool:
+            found = select(entry, found, LOW)
+        else:
+            found += cast(entry, f32) * LOG2_E
+    return found
 
-    @script
-    def mend(q, k, v, mask, y, z, row, column):  # type: ignore[no-untyped-def]
-        values = register_tensor(f32, (runs, together), init=0.0)
-        top, total = cast(LOW, f32), cast(0.0, f32)
-        seen = keys
-        if rows.op.causal:
-            seen = minimum(seen, rows.number(row) + 1)
-        for key in range(seen):
-            found = score(q, k, mask, z, row, key)
-            highest = maximum(top, found)
-            there = select(highest == LOW, 0.0, highest)
-            scale, weight = fast_exp2(top - there), fast_exp2(found - there)
-            top, total = highest, total * scale + weight
-            for run, one in unroll(grid(runs, together)):
-                factor = get(v, *rows.key_at(z, key, column + run * apart + one))
-                values[run, one] = values[run, one] * scale + weight * cast(factor, f32)
-        inverse = select(total == NOTHING, 0.0, 1.0 / total)
-        for run in unroll(runs):
-            for one in vectorize(together):
-                at = rows.row_at(z, row, column + run * apart + one)
-                y.put(*at, cast(values[run, one] * inverse, y.dtype))
 
-    return mend
+@part
+def mend(of: Operands, shape: tuple[int, int], apart: int, z: Int, row: Int, column: Int) -> None:
+    """Elements of a row of the result are written: runs of neighbours, of that shape, which begin
+    `apart` from each other."""
+    rows, (runs, together) = of.rows, shape
+    values = register_tensor(f32, shape, init=0.0)
+    top, total = cast(LOW, f32), cast(0.0, f32)
+    seen = of.keys
+    if rows.op.causal:
+        seen = minimum(seen, rows.number(row) + 1)
+    for key in range(seen):
+        found = score_plainly(of, z, row, key)
+        highest = maximum(top, found)
+        there = select(highest == LOW, 0.0, highest)
+        scale, weight = fast_exp2(top - there), fast_exp2(found - there)
+        top, total = highest, total * scale + weight
+        for run, one in unroll(grid(runs, together)):
+            factor = get(of.v, *rows.key_at(z, key, column + run * apart + one))
+            values[run, one] = values[run, one] * scale + weight * cast(factor, f32)
+    inverse = select(total == NOTHING, 0.0, 1.0 / total)
+    for run in unroll(runs):
+        for one in vectorize(together):
+            at = rows.row_at(z, row, column + run * apart + one)
+            of.y.put(*at, cast(values[run, one] * inverse, of.y.dtype))

@@ -13,13 +13,12 @@ from hidet.ir.expr import Value
 from hidet.lang import (
     Global,
     Int,
-    ScriptFunction,
+    Registers,
     Shared,
     address,
     cast,
     part,
     register_tensor,
-    script,
     unroll,
     vectorize,
 )
@@ -28,7 +27,6 @@ from hidet.lang.memory import get
 from hidet.mapping.fragments import matrices, matrix_rows
 from hidet.schedules.contraction import Index
 from hidet.target import ACCESS_BYTES, WARP
-from hidet.types import DType
 
 
 @part
@@ -52,71 +50,58 @@ def bring_rows(
                 )
 
 
-def keeping(rows: int, size: int) -> ScriptFunction:
-    """A part of a kernel: (tile_q, kept, row). The warp's rows of q to fragments."""
-    own = matrix_rows()
-
-    @script
-    def keep(tile_q, kept, row):  # type: ignore[no-untyped-def]
-        lane = threadIdx.x % WARP
-        for i in unroll(rows // 16):
-            for deep in unroll(size // 16):
-                source = address(
-                    tile_q, 0, row + i * 16 + own.task(lane, 0)[0], deep * 16 + own.task(lane, 0)[1]
-                )
-                ldmatrix(address(kept, i, deep, 0), source)
-
-    return keep
+@part
+def keep_rows(tile_q: Shared, kept: Registers, row: Int) -> None:
+    """The warp's rows of q to fragments."""
+    own, lane = matrix_rows(), threadIdx.x % WARP
+    for i in unroll(kept.shape[0]):
+        for deep in unroll(kept.shape[1]):
+            source = address(
+                tile_q, 0, row + i * 16 + own.task(lane, 0)[0], deep * 16 + own.task(lane, 0)[1]
+            )
+            ldmatrix(address(kept, i, deep, 0), source)
 
 
-def scoring(rows: int, keys: int, size: int, dtype: DType, kept_there: bool) -> ScriptFunction:
-    """A part of a kernel: (tile_q, kept, tiles_k, number, scores, row, key).
-
-    Adds the products of the warp's rows of q and keys, which begin at `row` and `key`.
-    """
-    own, beside = matrix_rows(), matrices(across=True)
-
-    @script
-    def score(tile_q, kept, tiles_k, number, scores, row, key):  # type: ignore[no-untyped-def]
-        lane = threadIdx.x % WARP
-        for deep in unroll(size // 16):
-            part_q = register_tensor(dtype, (rows // 16, 8))
-            if not kept_there:
-                for i in unroll(rows // 16):
-                    at = (row + i * 16 + own.task(lane, 0)[0], deep * 16 + own.task(lane, 0)[1])
-                    ldmatrix(address(part_q, i, 0), address(tile_q, 0, *at))
-            for j in unroll(keys // 16):
-                part_k = register_tensor(dtype, (8,))
-                at = (key + j * 16 + beside.task(lane, 0)[0], deep * 16 + beside.task(lane, 0)[1])
-                ldmatrix(address(part_k, 0), address(tiles_k, number, *at))
-                for i in unroll(rows // 16):
-                    left = address(kept, i, deep, 0) if kept_there else address(part_q, i, 0)
-                    for half in unroll(2):
-                        right = address(part_k, half * 4)
-                        mma_sync(left, right, address(scores, i, j * 2 + half, 0))
-
-    return score
+@part
+def score_half(
+    tile_q: Shared, kept: Registers, kept_there: bool, tiles_k: Shared, number: Int,
+    scores: Registers, row: Int, key: Int,
+) -> None:  # fmt: skip
+    """Adds the products of the warp's rows of q and keys, which begin at `row` and `key`."""
+    own, beside, dtype = matrix_rows(), matrices(across=True), tile_q.dtype
+    lane, rows = threadIdx.x % WARP, scores.shape[0]
+    for deep in unroll((tiles_k.shape[2] - ACCESS_BYTES // dtype.nbytes) // 16):
+        part_q = register_tensor(dtype, (rows, 8))
+        if not kept_there:
+            for i in unroll(rows):
+                at = (row + i * 16 + own.task(lane, 0)[0], deep * 16 + own.task(lane, 0)[1])
+                ldmatrix(address(part_q, i, 0), address(tile_q, 0, *at))
+        for j in unroll(scores.shape[1] // 2):
+            part_k = register_tensor(dtype, (8,))
+            at = (key + j * 16 + beside.task(lane, 0)[0], deep * 16 + beside.task(lane, 0)[1])
+            ldmatrix(address(part_k, 0), address(tiles_k, number, *at))
+            for i in unroll(rows):
+                left = address(kept, i, deep, 0) if kept_there else address(part_q, i, 0)
+                for half in unroll(2):
+                    right = address(part_k, half * 4)
+                    mma_sync(left, right, address(scores, i, j * 2 + half, 0))
 
 
-def weighing(rows: int, keys: int, width: int, dtype: DType) -> ScriptFunction:
-    """A part of a kernel: (weights, tiles_v, number, sums, key). Adds weighted rows of v."""
-    own = matrix_rows()
-
-    @script
-    def weigh(weights, tiles_v, number, sums, key):  # type: ignore[no-untyped-def]
-        lane = threadIdx.x % WARP
-        for j in unroll(keys // 16):
-            part_w = register_tensor(dtype, (rows // 16, 8))
-            for i in unroll(rows // 16):
-                for e in unroll(8):
-                    part_w[i, e] = cast(weights[i, j * 2 + e // 4, e % 4], dtype)
-            for c in unroll(width // 16):
-                part_v = register_tensor(dtype, (8,))
-                at = (key + j * 16 + own.task(lane, 0)[0], c * 16 + own.task(lane, 0)[1])
-                ldmatrix(address(part_v, 0), address(tiles_v, number, *at), 4, True)
-                for i in unroll(rows // 16):
-                    for half in unroll(2):
-                        right = address(part_v, half * 4)
-                        mma_sync(address(part_w, i, 0), right, address(sums, i, c * 2 + half, 0))
-
-    return weigh
+@part
+def weigh_half(weights: Registers, tiles_v: Shared, number: Int, sums: Registers, key: Int) -> None:
+    """Adds weighted rows of v."""
+    own, dtype = matrix_rows(), tiles_v.dtype
+    lane, rows = threadIdx.x % WARP, sums.shape[0]
+    for j in unroll(weights.shape[1] // 2):
+        part_w = register_tensor(dtype, (rows, 8))
+        for i in unroll(rows):
+            for e in unroll(8):
+                part_w[i, e] = cast(weights[i, j * 2 + e // 4, e % 4], dtype)
+        for c in unroll(sums.shape[1] // 2):
+            part_v = register_tensor(dtype, (8,))
+            at = (key + j * 16 + own.task(lane, 0)[0], c * 16 + own.task(lane, 0)[1])
+            ldmatrix(address(part_v, 0), address(tiles_v, number, *at), 4, True)
+            for i in unroll(rows):
+                for half in unroll(2):
+                    right = address(part_v, half * 4)
+                    mma_sync(address(part_w, i, 0), right, address(sums, i, c * 2 + half, 0))

@@ -10,10 +10,12 @@ from __future__ import annotations
 from hidet import options
 from hidet.lang import (
     Global,
-    ScriptFunction,
+    Int,
+    Registers,
     attr,
     cdiv,
     f32,
+    part,
     register_tensor,
     script,
     script_module,
@@ -22,21 +24,22 @@ from hidet.lang import (
 from hidet.lang.cuda import blockIdx, cluster_sync, syncthreads
 from hidet.ops.products.attention import Attention
 from hidet.schedules.assemble import assemble
-from hidet.schedules.attention import Rows, is_sized, rows_of, types_of
+from hidet.schedules.attention import is_sized, rows_of, types_of
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.cuda.attention.parts import (
-    finishing,
-    handing,
+    finish,
+    hand_over,
     joining,
     partials_shape,
-    storing,
-    writing,
+    store_part,
+    write,
 )
+from hidet.schedules.cuda.attention.plain import Operands
 from hidet.schedules.cuda.attention.softmax import LOW, add_row_sums
 from hidet.schedules.cuda.attention.space import Blocks, pays
-from hidet.schedules.cuda.attention.walk import own_row, placing, walking
+from hidet.schedules.cuda.attention.walk import own_row, place, walk
 from hidet.target import Target
-from hidet.types import Size, bf16, f16
+from hidet.types import bf16, f16
 
 
 def by_tensor_cores(op: Attention, target: Target) -> bool:
@@ -58,11 +61,9 @@ def attention_mma(op: Attention, target: Target, point: Blocks) -> Scheduled:
     padded = blocks * point.rows
     partial_type = f32[slices, rows.stacks * padded, width]
     facts_type = f32[slices, rows.stacks * padded, 2]
+    layer = point.layer(rows, target)
 
     with script_module():
-        place = placing(rows, point, point.layer(rows, target))
-        walk = walking(rows, point)
-        end = ending(rows, point, together, padded)
 
         @script(**types_of(op), partial=partial_type, partial_facts=facts_type, y=op.infer())
         def attend(
@@ -73,13 +74,14 @@ def attention_mma(op: Attention, target: Target, point: Blocks) -> Scheduled:
             attr.cuda_grid_dim = (blocks * rows.stacks, 1, slices)
             attr.cuda_block_dim = point.threads
             attr.cuda_cluster_dim = (1, 1, together)
-            z, top, first, turns = place(blocks)
+            z, top, first, turns = place(rows, point, layer, blocks)
+            of = Operands(rows, q, k, v, mask, y)
             row_max = register_tensor(f32, (height // 16, 2), init=LOW)
             row_sum = register_tensor(f32, (height // 16, 2), init=0.0)
             sums = register_tensor(f32, (height // 16, width // 8, 4), init=0.0)
-            walk(q, k, v, mask, z, top, first, turns, row_max, row_sum, sums)
+            walk(point, of, z, top, first, turns, row_max, row_sum, sums)
             add_row_sums(row_sum)
-            end(q, k, v, mask, sums, row_max, row_sum, partial, partial_facts, y, z, top)
+            end(point, of, together, sums, row_max, row_sum, partial, partial_facts, z, top)
 
         kernels = [attend]
         if slices > together:
@@ -88,37 +90,30 @@ def attention_mma(op: Attention, target: Target, point: Blocks) -> Scheduled:
     return Scheduled(assemble(op.name, kernels, op.operand_labels(), ["y"], workspaces), point)
 
 
-def ending(rows: Rows, point: Blocks, together: int, padded: Size) -> ScriptFunction:
-    """A part of a kernel: (q, k, v, mask, sums, row_max, row_sum, partial, partial_facts, y, z,
-    top).
-
-    What warps and blocks have found becomes the result, or a part of it in a workspace.
-    """
-    height, width, threads = point.part[0], point.padded(rows)[1], point.threads
-    write, hand_over = writing(rows, height, width), handing(rows, height, width)
-    finish = finishing(rows, point.rows, width, threads, point.warps[1], together)
-    store_part = storing(point.rows, width, threads, point.warps[1])
-
-    @script
-    def end(q, k, v, mask, sums, row_max, row_sum, partial, partial_facts, y, z, top):  # type: ignore[no-untyped-def]
-        row, sharer = own_row(point)
-        if point.warps[1] == point.slices == 1:
-            write(q, k, v, mask, sums, row_sum, y, z, top + row)
+@part
+def end(
+    point: Blocks, of: Operands, together: int, sums: Registers, row_max: Registers,
+    row_sum: Registers, partial: Global, partial_facts: Global, z: Int, top: Int,
+) -> None:  # fmt: skip
+    """What warps and blocks have found becomes the result, or a part of it in a workspace."""
+    rows, threads = of.rows, point.threads
+    row, sharer = own_row(point)
+    if point.warps[1] == point.slices == 1:
+        write(of, sums, row_sum, z, top + row)
+    else:
+        width = point.padded(rows)[1]
+        partials = shared_tensor(f32, partials_shape(point.warps[1], point.rows, width))
+        facts = shared_tensor(f32, (point.warps[1], point.rows, 2))
+        hand_over(rows, sums, row_max, row_sum, partials, facts, sharer, row)
+        if together > 1:
+            cluster_sync()
+            finish(of, threads, together, partials, facts, z, top, blockIdx.z)
+            # A block's shared memory goes with it: it stays until all have read there.
+            cluster_sync()
         else:
-            partials = shared_tensor(f32, partials_shape(point.warps[1], point.rows, width))
-            facts = shared_tensor(f32, (point.warps[1], point.rows, 2))
-            hand_over(sums, row_max, row_sum, partials, facts, sharer, row)
-            if together > 1:
-                cluster_sync()
-                finish(q, k, v, mask, partials, facts, y, z, top, blockIdx.z)
-                # A block's shared memory goes with it: it stays until all have read there.
-                cluster_sync()
+            syncthreads()
+            if point.slices > 1:
+                at = z * (cdiv(rows.count, point.rows) * point.rows) + top
+                store_part(threads, partials, facts, partial, partial_facts, blockIdx.z, at)
             else:
-                syncthreads()
-                if point.slices > 1:
-                    at = z * padded + top
-                    store_part(partials, facts, partial, partial_facts, blockIdx.z, at)
-                else:
-                    finish(q, k, v, mask, partials, facts, y, z, top, 0)
-
-    return end
+                finish(of, threads, 1, partials, facts, z, top, 0)

@@ -8,7 +8,7 @@ from hidet.ir.expr import Value
 from hidet.lang import (
     Global,
     Int,
-    ScriptFunction,
+    Registers,
     Shared,
     cdiv,
     f32,
@@ -17,14 +17,14 @@ from hidet.lang import (
     part,
     record,
     register_tensor,
-    script,
     select,
     shared_tensor,
 )
 from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.schedules.attention import Rows
-from hidet.schedules.cuda.attention.products import bring_rows, keeping, scoring, weighing
-from hidet.schedules.cuda.attention.single import scoring_single, weighing_single
+from hidet.schedules.cuda.attention.plain import Operands
+from hidet.schedules.cuda.attention.products import bring_rows, keep_rows, score_half, weigh_half
+from hidet.schedules.cuda.attention.single import score_single, weigh_single
 from hidet.schedules.cuda.attention.softmax import mask_scores, online_softmax
 from hidet.schedules.cuda.attention.space import Blocks
 from hidet.schedules.cuda.tiles.copy_pipeline import CopyPipeline
@@ -38,26 +38,20 @@ def own_row(point: Blocks) -> tuple[Value, Value]:
     return warp // point.warps[1] * point.part[0], warp % point.warps[1]
 
 
-def placing(rows: Rows, point: Blocks, layer: int) -> ScriptFunction:
-    """A part of a kernel: (blocks) -> (z, top, first, turns).
-
-    The block's stack, its first row, its first tile of keys and how many it has. `layer`: blocks
+@part
+def place(rows: Rows, point: Blocks, layer: int, blocks: Any) -> tuple[Int, Int, Int, Int]:
+    """The block's stack, its first row, its first tile of keys and how many it has. `layer`: blocks
     that the device begins at once, where the next ones join them; 0 where they wait for their end.
     """
-
-    @script
-    def place(blocks):  # type: ignore[no-untyped-def]
-        z, number = own_rows(rows, blockIdx.x, blocks, layer)
-        # Rows that see most keys come first: short ones fill the gaps at the end.
-        top = (blocks - 1 - number if rows.op.causal else number) * point.rows
-        last = rows.length if rows.together else minimum(rows.length, top + point.rows)
-        tiles = cdiv(minimum(rows.keys, last) if rows.op.causal else rows.keys, point.keys)
-        each = cdiv(tiles, point.slices)
-        first = blockIdx.z * each
-        turns = maximum(0, minimum(each, tiles - first))
-        return z, top, first, turns
-
-    return place
+    z, number = own_rows(rows, blockIdx.x, blocks, layer)
+    # Rows that see most keys come first: short ones fill the gaps at the end.
+    top = (blocks - 1 - number if rows.op.causal else number) * point.rows
+    last = rows.length if rows.together else minimum(rows.length, top + point.rows)
+    tiles = cdiv(minimum(rows.keys, last) if rows.op.causal else rows.keys, point.keys)
+    each = cdiv(tiles, point.slices)
+    first = blockIdx.z * each
+    turns = maximum(0, minimum(each, tiles - first))
+    return z, top, first, turns
 
 
 def own_rows(rows: Rows, x: Value, blocks: Size, layer: int) -> tuple[Value, Value]:
@@ -105,51 +99,37 @@ class KeyCopies:
         bring_rows(self.v, at, self.tiles_v, stage, self.z, start, threads)
 
 
-def walking(rows: Rows, point: Blocks) -> ScriptFunction:
-    """A part of a kernel: (q, k, v, mask, z, top, first, turns, row_max, row_sum, sums).
-
-    `turns` tiles of keys from tile `first` on; what they give is added to the last three.
-    """
-    op, dtype, stages = rows.op, rows.op.q.dtype, point.stages
+@part
+def walk(
+    point: Blocks, of: Operands, z: Int, top: Int, first: Int, turns: Int,
+    row_max: Registers, row_sum: Registers, sums: Registers,
+) -> None:  # fmt: skip
+    """`turns` tiles of keys from tile `first` on; what they give is added to the last three."""
+    rows, op, dtype, stages = of.rows, of.rows.op, of.rows.op.q.dtype, point.stages
     (size, width), (height, keys) = point.padded(rows), point.part
     keeps_q, vector = point.keeps_q(rows), ACCESS_BYTES // dtype.nbytes
-    keep_q = keeping(height, size)
-    score, weigh = multiplying(rows, point)
-
-    @script
-    def walk(q, k, v, mask, z, top, first, turns, row_max, row_sum, sums):  # type: ignore[no-untyped-def]
-        row, sharer = own_row(point)
-        # A vector between rows keeps fragments from bank conflicts.
-        tile_q = shared_tensor(dtype, (1, point.rows, size + vector))
-        tiles_k = shared_tensor(dtype, (stages, point.keys, size + vector))
-        tiles_v = shared_tensor(dtype, (stages, point.keys, width + vector))
-        kept = register_tensor(dtype, (height // 16, size // 16 if keeps_q else 1, 8))
-        copies = KeyCopies(rows, point, q, k, v, tile_q, tiles_k, tiles_v, z, top, first)
-        pipe = CopyPipeline(stages, copies)
-        pipe.begin(turns)
-        if keeps_q and turns > 0:
-            pipe.wait()
-            keep_q(tile_q, kept, row)
-        for turn in range(turns):
-            pipe.step(turn + pipe.ahead, turns)
-            scores = register_tensor(f32, (height // 16, keys // 8, 4), init=0.0)
-            score(tile_q, kept, tiles_k, turn % stages, scores, row, sharer * keys)
-            start = (first + turn) * point.keys
-            seen = rows.keys
-            if op.causal:
-                seen = minimum(seen, 1 if rows.together else top + row + 1)
-            edge = start + point.keys > seen
-            mask_scores(rows, scores, mask, z, top + row, start + sharer * keys, edge)
-            online_softmax(rows, scores, row_max, row_sum, sums)
-            weigh(scores, tiles_v, turn % stages, sums, sharer * keys)
-
-    return walk
-
-
-def multiplying(rows: Rows, point: Blocks) -> tuple[ScriptFunction, ScriptFunction]:
-    """Both products, of the operands' type: see `scoring` and `weighing`."""
-    dtype, (size, width), (height, keys) = rows.op.q.dtype, point.padded(rows), point.part
-    if rows.single:
-        return scoring_single(height, keys, size), weighing_single(height, keys, width)
-    score = scoring(height, keys, size, dtype, point.keeps_q(rows))
-    return score, weighing(height, keys, width, dtype)
+    score, weigh = (score_single, weigh_single) if rows.single else (score_half, weigh_half)
+    row, sharer = own_row(point)
+    # A vector between rows keeps fragments from bank conflicts.
+    tile_q = shared_tensor(dtype, (1, point.rows, size + vector))
+    tiles_k = shared_tensor(dtype, (stages, point.keys, size + vector))
+    tiles_v = shared_tensor(dtype, (stages, point.keys, width + vector))
+    kept = register_tensor(dtype, (height // 16, size // 16 if keeps_q else 1, 8))
+    copies = KeyCopies(rows, point, of.q, of.k, of.v, tile_q, tiles_k, tiles_v, z, top, first)
+    pipe = CopyPipeline(stages, copies)
+    pipe.begin(turns)
+    if keeps_q and turns > 0:
+        pipe.wait()
+        keep_rows(tile_q, kept, row)
+    for turn in range(turns):
+        pipe.step(turn + pipe.ahead, turns)
+        scores = register_tensor(f32, (height // 16, keys // 8, 4), init=0.0)
+        score(tile_q, kept, keeps_q, tiles_k, turn % stages, scores, row, sharer * keys)
+        start = (first + turn) * point.keys
+        seen = rows.keys
+        if op.causal:
+            seen = minimum(seen, 1 if rows.together else top + row + 1)
+        edge = start + point.keys > seen
+        mask_scores(rows, scores, of.mask, z, top + row, start + sharer * keys, edge)
+        online_softmax(rows, scores, row_max, row_sum, sums)
+        weigh(scores, tiles_v, turn % stages, sums, sharer * keys)
