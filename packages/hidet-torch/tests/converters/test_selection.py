@@ -30,6 +30,23 @@ def filled(_: nn.Module, x: Tensor) -> Tensor:
     return torch.ones(n, 3) + x.sum()
 
 
+def written(mask: Tensor, values: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    """What replaces the elements that a mask selects by values made of them."""
+
+    def step(x: Tensor) -> Tensor:
+        copy = x.clone()
+        copy[mask] = values(x[mask])
+        return copy
+
+    return step
+
+
+def written_columns(_: nn.Module, x: Tensor) -> Tensor:
+    copy, chosen = x.clone(), (x > 0).any(0)
+    copy[:, chosen] = x[:, chosen].exp()
+    return copy
+
+
 STEPS: dict[str, Step] = {
     "nonzero": lambda m, x: torch.nonzero(x > 0),
     "where": lambda m, x: torch.where(x > 0),
@@ -42,6 +59,11 @@ STEPS: dict[str, Step] = {
     "repeats": lambda m, x: torch.repeat_interleave(x, (x[:, 0] > 0).long() + 1, dim=0),
     "counted": counted,
     "filled": filled,
+    "written_elements": lambda m, x: written(x > 0, torch.sqrt)(x),
+    "written_rows": lambda m, x: written(
+        x[:, 0] > 0, lambda rows: rows @ m.linear.weight.t() @ m.linear.weight
+    )(x),
+    "written_columns": written_columns,
     "beside": lambda m, x: (x.exp(), m.linear(x[x[:, 1] > 0]), x.sum(0)),
 }
 
@@ -214,3 +236,23 @@ def test_bounds_that_data_tell_may_count_from_the_end() -> None:
                 made(torch.tensor([row])), model(torch.tensor([row])), strict=True
             ):
                 torch.testing.assert_close(found, wanted)
+
+
+def test_as_many_values_as_a_mask_selects_are_written(tmp_path) -> None:
+    """The number is known beforehand, and each call checks that the mask selects as many."""
+
+    class Write(nn.Module):
+        def forward(self, x: Tensor, mask: Tensor, rows: Tensor) -> Tensor:
+            return x.index_put((mask,), rows, accumulate=True)
+
+    x, rows = torch.randn(7, 5), torch.randn(3, 5)
+    mask = torch.tensor([False, True, False, False, True, False, True])
+    made = hidet_torch.compile(Write(), x, mask, rows, fallback="error")
+    made.save(tmp_path / "model.hidet")
+    loaded = hidet.load(tmp_path / "model.hidet")
+    for call in (made, lambda *given: loaded(*(each.numpy() for each in given))):
+        for chosen in (mask, mask.flip(0)):
+            found = torch.as_tensor(call(x, chosen, rows).numpy())
+            torch.testing.assert_close(found, Write()(x, chosen, rows))
+        with pytest.raises(ShapeMismatch, match=r"`u\d+` = 4, which has to be 3$"):
+            call(x, ~mask, rows)

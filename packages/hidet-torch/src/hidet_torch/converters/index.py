@@ -11,19 +11,17 @@ from hidet.types import boolean, u8
 from hidet_torch.converters.table import aten, require, torch
 
 
-def positions(indices: Sequence[Tensor | None]) -> list[Tensor | None]:
-    """The indices, if none of them is a mask: how many a mask selects depends on data."""
+def places(indices: Sequence[Tensor | None]) -> list[Tensor | None]:
+    """The indices, if none of them is a mask of bytes, which stands for a mask in PyTorch."""
     for each in indices:
-        require(each is None or each.dtype not in (boolean, u8), "indexing by a mask")
+        require(each is None or each.dtype is not u8, "indexing by a mask of bytes")
     return list(indices)
 
 
 @torch(aten.index.Tensor, aten._unsafe_index.Tensor)
 def index(x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     """x[indices]; a mask stands for the positions where it holds."""
-    for each in indices:
-        require(each is None or each.dtype is not u8, "indexing by a mask of bytes")
-    return ops.take(x, indices)
+    return ops.take(x, places(indices))
 
 
 @torch(aten.take.default)
@@ -37,18 +35,22 @@ def index_put(
     x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False
 ) -> Tensor:
     """x with x[indices] replaced, or added to."""
-    if len(indices) == 1 and indices[0] is not None and indices[0].dtype is boolean:
-        return masked_put(x, indices[0], values, accumulate)
-    return ops.index_put(x, positions(indices), values, accumulate=accumulate)
+    mask = indices[0] if len(indices) == 1 else None
+    is_mask = mask is not None and mask.dtype is boolean
+    if mask is not None and is_mask and are_alike(values, x.ndim - mask.ndim):
+        return masked_put(x, mask, values, accumulate)
+    return ops.index_put(x, places(indices), values, accumulate=accumulate, distinct=is_mask)
+
+
+def are_alike(values: Tensor, inner: int) -> bool:
+    """Whether all that a mask selects gets the same values; `inner` axes are behind the mask's."""
+    one = values.ndim == inner + 1 and bool(same(values.shape[0], 1))
+    return one or values.ndim <= inner
 
 
 def masked_put(x: Tensor, mask: Tensor, values: Tensor, accumulate: bool) -> Tensor:
     """x with the same values, or with them added, wherever the mask holds."""
-    inner = x.ndim - mask.ndim
-    one = values.ndim == inner + 1 and bool(same(values.shape[0], 1))
-    alike = one or values.ndim <= inner
-    require(alike, "indexing by a mask, with values for each element that it selects")
-    wide = ops.reshape(mask, (*mask.shape, *[1] * inner))
+    wide = ops.reshape(mask, (*mask.shape, *[1] * (x.ndim - mask.ndim)))
     put = ops.add(x, values) if accumulate else values
     return ops.where(wide, put, x, dtype=x.dtype)
 

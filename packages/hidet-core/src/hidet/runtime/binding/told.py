@@ -69,9 +69,9 @@ def check(size: ToldSize, number: int, sizes: Mapping[str, int]) -> None:
             f"{between(size.low, MOST if size.high is None else size.high)}"
         )
     if size.equals is not None and (wanted := evaluate(size.equals, sizes)) != number:
+        told = "" if isinstance(size.equals, int) else f"{spelled(size.equals)} = "
         raise ShapeMismatch(
-            f"the data give `{size.name}` = {number}, which has to be {spelled(size.equals)} = "
-            f"{wanted}"
+            f"the data give `{size.name}` = {number}, which has to be {told}{wanted}"
         )
     for one in size.holds:
         if not holds(one, sizes):
