@@ -70,7 +70,8 @@ def segment_reduce(
     unsafe: bool = False,
     initial: float | None = None,
 ) -> Tensor:
-    """Slices along the first axis combined by segments, of such lengths or from such offsets."""
+    """Slices along the first axis combined by segments, of such lengths or from such offsets. That
+    lengths add up to the rows is not checked, as with `unsafe=True`: PyTorch raises by default."""
     require(axis == 0 and indices is None, "segments along another axis than the first")
     if offsets is None:
         assert lengths is not None, "PyTorch takes one of both"
