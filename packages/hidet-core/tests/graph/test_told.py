@@ -138,7 +138,7 @@ def test_a_body_is_told_what_is_assumed_of_its_sizes():
     compiled = graph.build()
     found = compiled.run([np.ones(3, np.float32), np.ones(4, np.float32)])
     np.testing.assert_array_equal(found[0].numpy(), [4, 4, 4, 4])
-    with pytest.raises(ShapeMismatch, match="`body1.u0` = 0, which has to be 4$"):
+    with pytest.raises(ShapeMismatch, match=r"`body1\.u0` = 0, which has to be 4$"):
         compiled.run([np.ones(3, np.float32), np.zeros(4, np.float32)])
 
 
