@@ -64,6 +64,13 @@ class Correlation(nn.Module):
         return torch.fft.irfft(torch.fft.rfft(x) * torch.fft.rfft(x.flip(-1)).conj())
 
 
+class Spectrum(nn.Module):
+    """One transform, and nothing else."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.fft.fft(x).real
+
+
 class Rotary(nn.Module):
     """Rotary embedding as Llama has it: products with complex frequencies."""
 
@@ -93,6 +100,7 @@ MODELS: dict[str, Callable[[], Model]] = {
     "global filter": lambda: (GlobalFilter(), (torch.randn(2, 14, 14, 64),)),
     "fnet": lambda: (FNet(), (torch.randn(2, 128, 256),)),
     "correlation": lambda: (Correlation(), (torch.randn(64, 1024),)),
+    "spectrum": lambda: (Spectrum(), (torch.randn(512, 256),)),
     "rotary": lambda: (Rotary(), (torch.randn(1, 256, 8, 64), torch.randn(1, 256, 8, 64))),
     "all left": lambda: (Left(), (torch.randn(256, 256),)),
 }
