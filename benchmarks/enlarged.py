@@ -14,12 +14,9 @@ import torch
 from torch.testing._internal.opinfo import core, definitions
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_unflatten
 
+from benchmarks.measure.beside import MOST_RESULTS, WANTED, distance
 from ci.operator_suite.cases import invocations, types
 
-WANTED = 2**20
-"""Bytes that a call should read."""
-MOST = 8
-"""Times as much as that a call may give."""
 LARGEST = 2**22
 """Elements of one tensor, beyond which a sample is not made."""
 SAMPLES = 24
@@ -74,15 +71,10 @@ def enlarged(operator: Any) -> Enlarged:
     dtype = types(operator)[0]
     found = [call for sizes in SIZES for call in islice(samples(operator, dtype, sizes), SAMPLES)]
     found += [each for call in found if 0 < call.nbytes < WANTED / 4 for each in repeated(call)]
-    for call in sorted(found, key=distance):
+    for call in sorted(found, key=lambda each: distance(each.nbytes)):
         if runs(call):
             return call
     raise ValueError("no sample runs")
-
-
-def distance(call: Enlarged) -> float:
-    """How far from the bytes wanted a call is."""
-    return abs(math.log2(max(call.nbytes, 1) / WANTED))
 
 
 def samples(operator: Any, dtype: torch.dtype, sizes: Mapping[str, int]) -> Iterator[Enlarged]:
@@ -147,4 +139,4 @@ def runs(call: Enlarged) -> bool:
     except (RuntimeError, NotImplementedError, IndexError, ValueError, TypeError):
         return False
     made = [each for each in tree_leaves(found) if isinstance(each, torch.Tensor)]
-    return sum(each.nbytes for each in made) <= MOST * WANTED
+    return sum(each.nbytes for each in made) <= MOST_RESULTS * WANTED

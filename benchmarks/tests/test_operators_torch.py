@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from benchmarks import operators_torch
-from benchmarks.enlarged import WANTED, bounded, enlarged
-from benchmarks.operators_torch import Timed, summary
+from benchmarks.enlarged import bounded, enlarged
+from benchmarks.measure.beside import WANTED, Timed, summary
 from ci.operator_suite.cases import operators
 
 
@@ -31,12 +31,12 @@ def test_large_samples_are_not_made():
 
 def test_the_slower_ones_are_told_with_the_worst_first():
     rows = [
-        Timed("a", eager=10.0, hidet=20.0, nbytes=2048),
-        Timed("b", eager=10.0, hidet=40.0, nbytes=2048),
-        Timed("c", eager=10.0, hidet=10.0, nbytes=2048),
+        Timed("a", theirs=10.0, hidet=20.0, nbytes=2048),
+        Timed("b", theirs=10.0, hidet=40.0, nbytes=2048),
+        Timed("c", theirs=10.0, hidet=10.0, nbytes=2048),
         Timed("d", "ended its process: 1"),
     ]
-    text = summary(rows)
+    text = summary(rows, "eager")
     assert text.index("`b`") < text.index("`a`")
     assert "| `a`      | 2   | 10.0     | 20.0     | 2.00        |" in text
     assert "3 operators, 2.00 times eager in the geometric mean; 2 above 1.2." in text
