@@ -70,12 +70,6 @@ INLINE float round_tf32(float x) {
 }  # fmt: skip
 
 CALLS = {
-    "real": Part("\n".join(
-        f"INLINE {of} real_{name}({', '.join(f'{of} {x}' for x in args)}) "
-        f"{{ return __builtin_{name}{suffix}({', '.join(args)}); }}"
-        for name, args in (("fmod", "ab"), ("trunc", "a"), ("floor", "a"), ("copysign", "ab"))
-        for of, suffix in (("float", "f"), ("double", ""))
-    )),
     "is_nan": Part("template <class T> INLINE bool is_nan(T x) { return x != x; }"),
     "is_inf": Part("template <class T> INLINE bool is_inf(T x) { return __builtin_isinf(x); }"),
     "is_finite": Part(
@@ -94,6 +88,22 @@ extern "C" int dprintf(int file, const char *format, ...);
   dprintf(2, "%s", message);
   __builtin_trap();
 }"""),
+}  # fmt: skip
+
+# For loops that become vectors `fmodf` has variants.
+DIVISION = {
+    "real": Part("\n".join(
+        f"INLINE {of} real_{name}({', '.join(f'{of} {x}' for x in args)}) "
+        f"{{ return __builtin_{name}{suffix}({', '.join(args)}); }}"
+        for name, args in (("fmod", "ab"), ("trunc", "a"), ("floor", "a"), ("copysign", "ab"))
+        for of, suffix in (("float", "f"), ("double", ""))
+    ), ("fmod_f32",)),
+    **{
+        name: Part(part.text, ("real",))
+        for name, part in float_division(
+            "real_fmod", "real_trunc", "real_floor", "real_copysign"
+        ).items()
+    },
 }  # fmt: skip
 
 LOOPS = {
@@ -272,17 +282,12 @@ PARTS: dict[str, Part] = {
     **INTEGERS,
     **CALLS,
     **LOOPS,
-    **{
-        name: Part(part.text, ("real",))
-        for name, part in float_division(
-            "real_fmod", "real_trunc", "real_floor", "real_copysign"
-        ).items()
-    },
     **EXTREMES,
     **LIMITS,
     **{f"{of.short}x{lanes}": _vector(of, lanes) for of in NATIVE for lanes in LANES},
     **VECTORS,
     **VECTOR_MATH,
+    **DIVISION,
 }
 
 

@@ -3,8 +3,8 @@
 Calls of the C library keep a loop scalar, so these are spelled out: reduction of the argument, then
 a polynomial. The coefficients are least-maximum fits on Chebyshev nodes, made for this file in
 double precision and rounded. Error bounds (tested on dense grids against double precision, with
-and without fused multiply-add): exp 1.5, log 1.5, expm1, log1p, exp2, tanh and erf 2,
-the others 4 units in the last place, 1 + erf 1.5 units of float32's last place at 1. NaN,
+and without fused multiply-add): exp 1.5, log 1.5, expm1, log1p, exp2, tanh, erf and atan2 2, hypot
+1, the others 4 units in the last place, 1 + erf 1.5 units of float32's last place at 1. NaN,
 infinities, signed zeros and subnormal numbers come out as in the C library, but for
 `exp_nonpositive`.
 """
@@ -12,14 +12,16 @@ infinities, signed zeros and subnormal numbers come out as in the C library, but
 from __future__ import annotations
 
 from hidet.codegen.common.prelude import Part
+from hidet.codegen.cpu.vector_erf import VECTOR_ERF
+from hidet.codegen.cpu.vector_pairs import VECTOR_PAIRS
 from hidet.codegen.cpu.vector_trigonometry import FUNCTIONS, VECTOR_TRIGONOMETRY
 
 OWN = (
     "exp", "exp_nonpositive", "exp2", "expm1", "log", "log2", "log10", "log1p", "sinh", "cosh",
-    "tanh", "erf", "asin", "acos", "atan", "atanh",
+    "tanh", "erf", "erfc", "asin", "acos", "atan", "atanh", "atan2", "hypot", "pow",
 )  # fmt: skip
 FAST = {name: f"{name}_f32" for name in (*OWN, *FUNCTIONS)}
-"""The functions that have a definition, here or in `vector_trigonometry.py`."""
+"""The functions that have a definition, here or in a file that is imported above."""
 
 VECTOR_MATH = {
     # The integers that lie in the same bits, and one number in every lane.
@@ -34,6 +36,10 @@ template <class F> INLINE F with_sign(F x, F of) {
   return bits<F>(bits<Int<F>>(x) | (bits<Int<F>>(of) & (Int<F>{} - 0x7fffffff - 1)));
 }""",
         ("bits",),
+    ),
+    "floats": Part(
+        """\
+template <int N> struct Floats { typedef float type __attribute__((vector_size(4 * N))); };"""
     ),
     # x = n log 2 + r; e^r by a polynomial, and n in the last bits of `shifted`. The limits of x are
     # variables: of limits that it knows GCC makes cases of their own, each with a polynomial, by
@@ -329,51 +335,7 @@ template <class F> INLINE F tanh_f32(F x) {
 }""",
         ("same_bits", "exp_near_f32"),
     ),
-    # An odd polynomial near 0; beyond, 1 - exp(-P(x)) with P fitted to -log erfc.
-    "erf_f32": Part(
-        """\
-template <class F> INLINE F erf_f32(F x) {
-  const F a = absolute(x), z = a * a;
-  F p = 8.397288e-05f * z - 0.0008149688f;
-  p = p * z + 0.0052017057f;
-  p = p * z - 0.026859699f;
-  p = p * z + 0.11283702f;
-  p = p * z - 0.37612635f;
-  p = p * z + 0.12837917f;
-  const F near = a * p + a;
-  const F b = a > 4.0f ? all<F>(4.0f) : a;
-  F q = 6.6282036e-07f * b + 1.23298905e-05f;
-  q = q * b - 0.000384785f;
-  q = q * b + 0.004013395f;
-  q = q * b - 0.024812791f;
-  q = q * b + 0.1079057f;
-  q = q * b + 0.6336273f;
-  q = q * b + 1.129397f;
-  q = q * b - 0.00015338219f;
-  const F far = 1.0f - exp_near_f32<F>(-q);
-  return with_sign<F>(a < 0.92f ? near : far, x);
-}""",
-        ("same_bits", "exp_near_f32"),
-    ),
-    # exp(-P(|x|)) with P fitted to -log erfc is 1 + erf(x) left of 0, and what is missing from 2
-    # right of it: one range, which keeps digits on the left that the sum would lose.
-    "one_plus_erf_f32": Part(
-        """\
-template <class F> INLINE F one_plus_erf_f32(F x) {
-  const F a = absolute(x);
-  F p = 7.5787744e-07f * a - 1.5186734e-05f;
-  p = p * a + 0.00013150394f;
-  p = p * a - 0.00062797044f;
-  p = p * a + 0.0015923012f;
-  p = p * a - 2.4940271e-05f;
-  p = p * a - 0.0192655f;
-  p = p * a + 0.102824025f;
-  p = p * a + 0.63661087f;
-  p = p * a + 1.1283797f;
-  const F missing = a > 4.25f ? all<F>(0.0f) : exp_near_f32<F>(-p * a);
-  return x < 0.0f ? missing : 2.0f - missing;
-}""",
-        ("same_bits", "exp_near_f32"),
-    ),
+    **VECTOR_ERF,
     **VECTOR_TRIGONOMETRY,
+    **VECTOR_PAIRS,
 }

@@ -3,43 +3,23 @@
 Up to 8192 in size an argument is brought to within an eighth of a turn by quarter turns in five
 parts, whose products with their number are exact; a polynomial does the rest, right to 2 units in
 the last place. Vectors with a larger argument, which takes more digits of pi, call the C library
-for it. A loop of numbers has no place for such a call. There GCC calls what OpenMP calls the SIMD
-variants of `sinf` and its like, by the names that x86 has for them; these are defined here.
+for it; loops of numbers do by `simd_variants.py`.
 """
 
 from __future__ import annotations
 
 from hidet.codegen.common.prelude import Part
+from hidet.codegen.cpu.simd_variants import simd_variants
 
 FUNCTIONS = {"sin": "sine", "cos": "cosine", "tan": "tangent"}
 """How each is called in the text below."""
-VARIANTS = (
-    ("__SSE2__", "b", 4),
-    ("__AVX__", "c", 8),
-    ("__AVX2__", "d", 8),
-    ("__AVX512F__", "e", 16),
-)
-"""By instruction set: its letter in the names of variants, and the lanes of its vectors."""
-
-
-def variant(name: str, wave: str, needs: str, letter: str, lanes: int) -> str:
-    """The definition of a function for the vectors of an instruction set."""
-    return f"""\
-#ifdef {needs}
-extern "C" __attribute__((weak, visibility("hidden"))) Floats<{lanes}>::type
-_ZGV{letter}N{lanes}v_{name}f(Floats<{lanes}>::type x) {{ return wave<{wave}>(x); }}
-#endif"""
 
 
 def function(name: str, wave: str) -> Part:
     """A function for numbers and vectors alike."""
-    variants = "\n".join(variant(name, wave, *each) for each in VARIANTS)
     return Part(
         f"""\
-#if defined __x86_64__ && !defined __clang__
-extern "C" __attribute__((simd("notinbranch"), const)) float {name}f(float);
-{variants}
-#endif
+{simd_variants(f"{name}f", f"wave<{wave}>")}
 template <class F> INLINE F {name}_f32(F x) {{
   if constexpr (sizeof(F) == sizeof(float)) return __builtin_{name}f(x);
   else return wave<{wave}>(x);
@@ -51,7 +31,6 @@ template <class F> INLINE F {name}_f32(F x) {{
 VECTOR_TRIGONOMETRY = {
     "wave": Part(
         """\
-template <int N> struct Floats { typedef float type __attribute__((vector_size(4 * N))); };
 enum Wave { sine, cosine, tangent };
 template <Wave of> __attribute__((noinline)) float by_library(float x) {
   return of == sine ? __builtin_sinf(x) : of == cosine ? __builtin_cosf(x) : __builtin_tanf(x);
@@ -83,7 +62,7 @@ template <Wave of, class V> INLINE V wave(V x) {
       if (!small[i]) y[i] = by_library<of>(x[i]);
   return y;
 }""",
-        ("same_bits",),
+        ("same_bits", "floats"),
     ),
     **{f"{name}_f32": function(name, wave) for name, wave in FUNCTIONS.items()},
 }
