@@ -25,6 +25,9 @@ from hidet.ir.expr import (
 from hidet.ir.node import Node
 from hidet.ir.walk import contains, find, postorder
 from hidet.ops.products.attention import Attention
+from hidet.ops.products.matmul import Linear, Matmul
+from hidet.ops.tensors.pad import Pad
+from hidet.optimize.layout.even_forms import is_odd
 from hidet.schedules.attention import FEW_ROWS
 
 TESTS = frozenset({"floor", "ceil", "trunc", "rint", "isnan", "isinf", "isfinite", "signbit"})
@@ -111,6 +114,14 @@ def read_by_all(op: Op, position: int) -> bool:
         return False
     rows = op.q.shape[-2]
     return not isinstance(rows, int) or rows > FEW_ROWS
+
+
+def evens_rows(op: Op, reader: Op) -> bool:
+    """Whether an operator pads rows of a matmul's operand so that they are whole 16 bytes, as
+    copies of them have to be: nothing is won where they are padded as they are read."""
+    if not (isinstance(op, Pad) and isinstance(reader, Linear | Matmul)):
+        return False
+    return is_odd(op.x) and not is_odd(op.infer())
 
 
 @lru_cache(maxsize=4096)

@@ -20,6 +20,7 @@ from hidet.optimize.instruments import GraphPass, Observer, instruments
 from hidet.optimize.layout.assign_layout import assign_layout
 from hidet.optimize.layout.channels_first import channels_first
 from hidet.optimize.layout.channels_last import Saving, no_saving
+from hidet.optimize.layout.even_rows import even_rows
 from hidet.optimize.merge.duplicate_creators import duplicate_creators
 from hidet.optimize.merge.fold_scale import fold_scale
 from hidet.optimize.merge.gates import merge_gates
@@ -61,6 +62,7 @@ PASSES: tuple[GraphPass, ...] = (
     assign_layout,  # after norms are folded and siblings merged: those look at axis 1 for channels
     spell_attention,  # it makes products and a softmax, which partition sees
     spell_norms,  # what no weight took in, wherever its channels are by now
+    even_rows,  # of all products that there are by now, of which no pass looks at operands again
     normalize,  # what the passes above left: shapes of shapes
     separate_outputs,  # before creators are copied: its own nodes read none
     duplicate_creators,  # last: whatever reads a constant made on the way gets its own
@@ -77,6 +79,7 @@ def optimize(
     saving: Saving = no_saving,
     suits: Callable[[Op, Op], bool] = lambda op, product: False,
     faster: Callable[[Op, Op], bool] = lambda op, other: False,
+    padding: Saving = no_saving,
 ) -> FlowGraph:
     """The graph after all passes, each shown to all observers; the given one is not changed.
 
@@ -84,13 +87,13 @@ def optimize(
     the option `attention` is off. `channels_last` says which convolutions gain by that layout,
     `saving` what another operator saves for which tensors are yet to be written, `suits`
     whether a product with a norm in it is computed as it would be without, `faster` whether an
-    operator is no slower than another one.
+    operator is no slower than another one, `padding` what a product saves on even rows.
     """
     watching = (*observers, *instruments(graph))
     whole = scheduled if options.attention.get() else lambda op: False
 
     def inside(body: FlowGraph) -> FlowGraph:
-        return optimize(body, (), scheduled, channels_last, saving, suits, faster)
+        return optimize(body, (), scheduled, channels_last, saving, suits, faster, padding)
 
     advised: dict[GraphPass, GraphPass] = {
         optimize_bodies: partial(optimize_bodies, run=inside),
@@ -99,6 +102,7 @@ def optimize(
         spell_attention: partial(spell_attention, scheduled=whole),
         hand_norms: partial(hand_norms, suits=suits),
         assign_layout: partial(assign_layout, prefers=channels_last, saving=saving),
+        even_rows: partial(even_rows, saving=padding),
     }
     for each in PASSES:
         graph = advised.get(each, each)(graph)

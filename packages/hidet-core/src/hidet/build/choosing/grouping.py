@@ -13,6 +13,7 @@ from hidet.build.choosing.choices import (
     has_schedule,
     is_faster,
     is_scheduled_as,
+    saved_by_padding,
     saving,
 )
 from hidet.cost import Work, seconds
@@ -47,6 +48,7 @@ def optimized(graph: FlowGraph, target: Target, observers: Sequence[Observer] = 
         saving=lambda op, other, written: saving(op, other, written, target),
         faster=lambda op, other: is_faster(op, other, target),
         suits=lambda op, product: is_scheduled_as(op, product, target),
+        padding=lambda op, other, written: saved_by_padding(op, other, written, target),
     )
 
 

@@ -42,6 +42,8 @@ def hindrance(op: Op, best: Candidate, target: Target) -> str:
         return ""
     if found.seconds * SURELY >= best.seconds:
         return ""
+    if found.schedule.fits(op, target):  # what keeps it is no size
+        return ""
     needed = [n for n in odd if not fits(op, odd - {n}, found, target)]
     sizes = " and ".join(map(str, sorted(needed))) or "all sizes"
     return f"{found.schedule.name} would be, but needs {sizes} to be multiples of {STEP}"
