@@ -124,6 +124,7 @@ GRAPHS = {
     "assign_layout": lambda: ops.relu(ops.conv2d(IMAGE, weight(4, 4, 3, 3))),
     "spell_attention": lambda: ops.attention(Q, K, V),
     "spell_norms": lambda: ops.batch_norm(IMAGE, weight(4), weight(4, low=0.5)),
+    "even_rows": lambda: ops.linear(ops.softmax(ops.linear(X, weight(7, 8))), weight(6, 7)),
     "separate_outputs": lambda: [ops.exp(X), X],
     "duplicate_creators": numbers,
 }
@@ -149,6 +150,7 @@ def test_a_pass_changes_a_graph(name):
             channels_last=lambda op: name == "assign_layout",
             suits=lambda op, product: name == "hand_norms",
             faster=lambda op, other: name == "integer_matmuls",
+            padding=lambda op, other, written: 1.0 if name == "even_rows" else -1.0,
         )
     assert name in changed
 

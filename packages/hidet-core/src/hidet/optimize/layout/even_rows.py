@@ -16,6 +16,7 @@ from hidet.optimize.constants import Constants, Readers
 from hidet.optimize.layout.channels_last import Saving, no_saving, operator_of
 from hidet.optimize.layout.even_forms import (
     Form,
+    Product,
     forms,
     is_odd,
     keeps_zeros,
@@ -75,37 +76,37 @@ class EvenRows:
     def changes(self, node: Node) -> bool:
         """Compute a node on even rows, or write zeros behind those of its result, or neither."""
         if isinstance(node.op, Linear | Matmul):
-            return self.multiplies(node)
+            return self.multiplies(node, node.op)
         if not (node.inputs and node.inputs[0] in self.wide and is_function(node)):
             return False
         self.wide[node.outputs[0]] = applied(node, self.wide[node.inputs[0]])
         return True
 
-    def multiplies(self, node: Node) -> bool:
+    def multiplies(self, node: Node, op: Product) -> bool:
         """The same of a matmul."""
         weight, *more = map(self.as_it_was, node.inputs[1:])
         shift = more[0] if more else None
         wide = self.is_written_wide(node)
         if wide:
-            weight, shift = with_wide_result(node.op, weight, shift)
-        made = self.evened(node, weight, shift)
+            weight, shift = with_wide_result(op, weight, shift)
+        made = self.evened(node, op, weight, shift)
         if made is None and not wide:
             return False
         x = self.as_it_was(node.inputs[0])
-        plain = multiplied(node.op, x, weight, shift, own_forms(node.op))
+        plain = multiplied(op, x, weight, shift, own_forms(op))
         (self.wide if wide else self.own)[node.outputs[0]] = plain if made is None else made
         return True
 
-    def evened(self, node: Node, weight: Tensor, bias: Tensor | None) -> Tensor | None:
+    def evened(self, node: Node, op: Product, weight: Tensor, bias: Tensor | None) -> Tensor | None:
         """A matmul by what its weight and bias became, on even rows; None if that does not pay."""
-        form, (a, b, *_) = forms(node.op), node.inputs
+        form, (a, b, *_) = forms(op), node.inputs
         if form is None:
             return None
         left, of_a = self.lying(a, self.as_it_was(a), form[0])
         right, of_b = self.lying(b, weight, form[1])
-        made = multiplied(node.op, left, right, bias, form)
+        made = multiplied(op, left, right, bias, form)
         written = [each.type for each, copied in ((left, of_a), (right, of_b)) if copied]
-        if self.saving(node.op, operator_of(made), written) <= 0:
+        if self.saving(op, operator_of(made), written) <= 0:
             return None
         self.copies |= {(self.as_it_was(a), form[0]): left, (weight, form[1]): right}
         return made
