@@ -15,7 +15,7 @@ from hidet.graph.apply import tracing
 from hidet.graph.dims import size_symbol
 from hidet.graph.foreign import ResultTypes
 from hidet.options import options
-from hidet.types import bf16, f16, f32, i64
+from hidet.types import bf16, f16, f32, i8, i64
 
 PLACE = Place("model.py", 7)
 RANDOM = np.random.default_rng(0)
@@ -205,3 +205,34 @@ def test_what_is_to_be_expected():
     row = Row("operator", "", "float32", 2e-5, 1e-5)
     assert row.is_out_of_line
     assert not replace(row, error=None).is_out_of_line
+
+
+@pytest.mark.parametrize("dtype", [f16, bf16])
+def test_an_output_is_as_exact_as_the_coarsest_type_on_its_way(dtype):
+    x = symbol((8, 64))
+    h = ops.matmul(ops.cast(x, dtype), ops.cast(values(64, 256), dtype))
+    y = ops.cast(ops.matmul(ops.gelu(h), ops.cast(values(256, 8), dtype)), f32)
+    report = trace_from([y, ops.exp(x)], [x]).correctness_report(values(8, 64))
+    mixed, plain = (row for row in report.rows if row.kind == "output")
+    assert mixed.dtype == plain.dtype == "float32"
+    assert mixed.limit >= expected_error(dtype)
+    assert plain.limit < 1e-4
+    assert report.first is None
+
+
+def test_a_tie_may_round_either_way():
+    ties = (np.arange(-512, 512).reshape(32, 32) * 0.025).astype(np.float32)
+    x = symbol(ties.shape)
+    y = ops.quantize(x, from_numpy(np.float32(0.05)), dtype=i8)
+    assert trace_from([y], [x]).correctness_report(from_numpy(ties)).first is None
+
+
+def test_what_is_rounded_elsewhere_than_at_a_tie_is_found(monkeypatch):
+    x = symbol((32,))
+    y = ops.quantize(x, from_numpy(np.float32(0.05)), dtype=i8)
+    graph, quantized = trace_from([y], [x]), y.trace[0].op
+    usual = type(quantized).reference
+    monkeypatch.setattr(type(quantized), "reference", lambda self, *given: usual(self, *given) + 1)
+    report = graph.correctness_report(from_numpy(np.full(32, 0.26, np.float32)))
+    assert report.first is not None
+    assert report.first.operator.startswith("Quantize")

@@ -65,6 +65,11 @@ def test_memory_is_shared_with_numpy_both_ways():
     assert hidet.asarray(x) is x
 
 
+def test_a_number_of_numpy_is_a_tensor_without_axes():
+    found = hidet.from_numpy(np.float32(0.5))
+    assert (found.shape, found.dtype, found.item()) == ((), hidet.float32, 0.5)
+
+
 def test_an_exported_tensor_lives_as_long_as_it_is_used():
     x = hidet.zeros([5])
     gc.collect()  # what other tests have left is not counted

@@ -59,6 +59,7 @@ def test_python_operators_become_nodes():
     for name, tensor in made.items():
         assert isinstance(tensor, Tensor)
         assert type(tensor.trace[0].op).__name__ == name
+    assert x.matmul(symbol((3, 4))).trace[0].op == made["Matmul"].trace[0].op
     assert (x == y).dtype is boolean
     assert x[0, 1:].shape == (2,)
     assert (1 - x).trace[0].inputs[1] is x

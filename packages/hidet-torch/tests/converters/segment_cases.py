@@ -58,3 +58,8 @@ for _how in ("sum", "mean", "max", "min", "prod"):
         lambda a, s, how=_how: torch.segment_reduce(a, how, offsets=s, unsafe=True),
         *(x(9), torch.tensor([0, 2, 5, 9])),
     )
+    case(
+        f"segment_reduce {_how} of some rows",
+        lambda a, s, how=_how: torch.segment_reduce(a, how, offsets=s, unsafe=True),
+        *(x(9, 2), torch.tensor([1, 2, 2, 7])),
+    )

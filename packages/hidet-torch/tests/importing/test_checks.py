@@ -45,6 +45,20 @@ def test_checks_come_in_order() -> None:
 
 def test_a_file_has_no_check(tmp_path: Path) -> None:
     fast = hidet_torch.compile(Inverse(), torch.eye(3))
-    with pytest.raises(BadArgument, match="raises where a matrix is singular") as caught:
+    with pytest.raises(BadArgument, match="raises by the values of a tensor") as caught:
         fast.save(tmp_path / "inverse.hidet")
     assert "inv_ex" in str(caught.value)
+
+
+@torch.no_grad()
+def test_lengths_of_segments_are_checked() -> None:
+    def function(x: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        return torch.segment_reduce(x, "sum", lengths=lengths) * 2
+
+    fast, x = compiled(function, options={"fallback": "error"}), torch.randn(9, 2)
+    for right in ([2, 0, 3, 4], [9, 0, 0, 0]):
+        close(fast(x, torch.tensor(right)), function(x, torch.tensor(right)))
+    for wrong in ([2, 0, 3, 3], [2, 0, 3, 5], [-1, 4, 3, 3]):
+        for each in (function, fast):
+            with pytest.raises(RuntimeError, match=r"add up to|to sum to|contains negative"):
+                each(x, torch.tensor(wrong))

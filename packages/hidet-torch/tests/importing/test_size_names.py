@@ -127,7 +127,7 @@ def test_sizes_out_of_a_dims_range_are_refused() -> None:
     for count, limit in ((3, "at least 4"), (65, "at most 64")):
         with pytest.raises(
             ShapeMismatch,
-            match=rf"input input is float32\[{count}, 8\]; the graph takes float32\[rows, 8\], "
+            match=rf"input is float32\[{count}, 8\]; the graph takes float32\[rows, 8\], "
             rf"where rows is .*{limit}",
         ):
             fast(x(count))

@@ -16,7 +16,7 @@ from hidet.build.compile import compile_graph
 from hidet.build.eager import as_tensor, given_view, type_of
 from hidet.build.planning.packing import packed
 from hidet.build.target import device_of, target_for
-from hidet.errors import BadArchive, BadArgument
+from hidet.errors import BadArchive, BadArgument, input_called
 from hidet.errors.warning import warn
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Tensor
@@ -85,7 +85,7 @@ class CompiledGraph:
             if name not in names:
                 raise BadArgument(f"there is no input {name!r}", help=f"inputs: {listed(names)}")
             if name in names[: len(inputs)]:
-                raise BadArgument(f"input {name} is given twice")
+                raise BadArgument(f"{input_called(name)} is given twice")
         missing = [each for each in names[len(inputs) :] if each not in named]
         if missing:
             raise BadArgument(f"there is no value for {listed(missing)}")
@@ -122,15 +122,15 @@ class CompiledGraph:
         """The inputs, copied where there are gaps between elements."""
         given = list(inputs)
         if not self.copied:
-            names = ", ".join(map(self.called, gaps))
-            said = f"each call copies input {names}, not in rows without gaps"
+            names = input_called(*map(self.called, gaps))
+            said = f"each call copies {names}, not in rows without gaps"
             once = "`numpy.ascontiguousarray(x)` or `x.contiguous()` copies it once"
             warn(CopyWarning(f"{said}; {once}"))
         for position in gaps:
             given[position] = packed(inputs[position], self.executor.threads)
             if given[position] is None:
                 raise BadArgument(
-                    f"input {self.called(position)} has gaps between its elements",
+                    f"{input_called(self.called(position))} has gaps between its elements",
                     help="copy it first",
                 )
         self.copied += len(gaps)
@@ -142,7 +142,7 @@ class CompiledGraph:
         if found is None:
             check_count(self.plan, max(position + 1, len(self.plan.inputs)))
             raise BadArgument(
-                f"input {self.called(position)} is a {type(value).__name__}, no tensor",
+                f"{input_called(self.called(position))} is a {type(value).__name__}, no tensor",
                 help="`hidet.asarray` makes one of numbers",
             )
         return found

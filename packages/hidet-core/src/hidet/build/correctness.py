@@ -12,6 +12,7 @@ import numpy as np
 from hidet.build.compile import compile_graph
 from hidet.build.differences import Report, Row, expected_error, harmonic_error
 from hidet.build.eager import as_tensor, given_view, type_of
+from hidet.build.leeway import error_near_steps, error_of_results, leading_to
 from hidet.build.stages.iterations import given_to_bodies, needs_framework
 from hidet.build.target import device_of
 from hidet.errors import BadArgument, UnsupportedOp
@@ -190,8 +191,7 @@ def compared(meaning: Meaning, nodes: Sequence[Node]) -> dict[Node, list[Row]]:
     found = iter(run(cut, [on_device(meaning.stored[old], old) for _, old in given]))
     return {
         node: [
-            row("operator", repr(node.op), tensor, next(found), meaning.wanted[tensor], node)
-            for tensor in node.outputs
+            operator_row(meaning, node, index, next(found)) for index in range(len(node.outputs))
         ]
         for node in nodes
     }
@@ -220,26 +220,30 @@ def whole(meaning: Meaning) -> list[Row]:
     kept = [each for each in graph.results if updated_tensor(each) is None]
     wanted = {**meaning.stored, **meaning.wanted, **meaning.exact}
     more = sqrt(max(1, len(graph.nodes)))  # errors of operators in a chain add up, at random
-    return [
-        row("output", "", tensor, value, wanted[tensor], times=more)
-        for tensor, value in zip(kept, found, strict=True)
-    ]
+    rows = []
+    for tensor, value in zip(kept, found, strict=True):
+        error = harmonic_error(value, stored(wanted[tensor], tensor.dtype))
+        limit = more * error_of_results(tensor.dtype, leading_to(tensor))
+        rows.append(Row("output", "", tensor.dtype.name, error, limit))
+    return rows
 
 
-def row(
-    kind: str,
-    operator: str,
-    tensor: Tensor,
-    actual: Array,
-    wanted: Array,
-    node: Node | None = None,
-    times: float = 1.0,
-) -> Row:
-    """The row of one result."""
-    error = harmonic_error(actual, stored(wanted, tensor.dtype))
-    limit = times * expected_error(tensor.dtype, node.op.name if node is not None else "matmul")
-    place = node.place if node is not None else None
-    return Row(kind, operator, tensor.dtype.name, error, limit, place)
+def operator_row(meaning: Meaning, node: Node, index: int, actual: Array) -> Row:
+    """The row of one result of an operator."""
+    tensor = node.outputs[index]
+    wanted = stored(meaning.wanted[tensor], tensor.dtype)
+    made = Row(
+        "operator",
+        repr(node.op),
+        tensor.dtype.name,
+        harmonic_error(actual, wanted),
+        expected_error(tensor.dtype, node.op.name),
+        node.place,
+    )
+    if not made.is_out_of_line or tensor.dtype.is_float or isinstance(node.op, Region):
+        return made
+    given = [meaning.stored[each] for each in node.inputs]
+    return replace(made, error=error_near_steps(meaning.op(node), given, index, actual, wanted))
 
 
 def foreign_row(node: Node) -> Row:

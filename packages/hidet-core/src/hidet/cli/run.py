@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hidet.build.compiled import CompiledGraph, load
-from hidet.errors import BadArgument
+from hidet.errors import BadArgument, input_called
 from hidet.frontend.files import compile_file, frontend_for
 from hidet.graph import Tensor, asarray, randint, randn
 from hidet.runtime.binding.bound import between, typed
@@ -90,7 +90,7 @@ def by_position(names: Sequence[str], files: Sequence[str]) -> dict[int, str]:
             position = next((i for i in range(len(names)) if i not in found), len(names))
             file = each
         if position in found:
-            raise BadArgument(f"input {name} is given twice")
+            raise BadArgument(f"{input_called(name)} is given twice")
         if position == len(names):
             raise BadArgument(f"{len(files)} inputs for a graph of {len(names)}")
         found[position] = file

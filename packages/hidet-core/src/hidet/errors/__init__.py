@@ -26,6 +26,7 @@ from hidet.errors.kinds import (
     every_kind,
 )
 from hidet.errors.place import Place, at, caller_place
+from hidet.errors.words import input_called
 
 __all__ = [
     "BadArchive",
@@ -54,4 +55,5 @@ __all__ = [
     "at",
     "caller_place",
     "every_kind",
+    "input_called",
 ]

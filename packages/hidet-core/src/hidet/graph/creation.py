@@ -19,6 +19,7 @@ from hidet.types import dtype as dtype_of
 
 def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
     """A tensor on the CPU that shares the array's memory; a gap or a stride makes a copy."""
+    array = np.asarray(array)  # numpy's numbers are no arrays
     packed = array if array.flags.c_contiguous else array.copy()
     return Tensor(TensorType(dtype_of(packed.dtype), tuple(map(int, packed.shape))), "cpu", packed)
 

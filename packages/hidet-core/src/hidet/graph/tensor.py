@@ -87,7 +87,7 @@ class Tensor:
     Python's operators and indexing work as numpy's do, and operators of `hidet.ops` are methods:
     sum, mean, prod, max, min, any, all, var, argmax, argmin, softmax, layer_norm, cumsum, relu,
     sigmoid, tanh, exp, log, sqrt, rsqrt, reshape, permute, transpose, expand, squeeze, unsqueeze,
-    flatten, split, clamp and cast, which is also astype.
+    flatten, split, clamp, matmul and cast, which is also astype.
     """
 
     __slots__ = ("__weakref__", "device", "made_type", "name", "storage", "trace")
@@ -289,7 +289,7 @@ class Tensor:
     )
     reshape, permute, expand = map(listing, ("reshape", "permute", "expand"))
     squeeze, unsqueeze, flatten, split = map(method, ("squeeze", "unsqueeze", "flatten", "split"))
-    transpose = method("transpose")
+    transpose, matmul = map(method, ("transpose", "matmul"))
     cast, astype, clamp = method("cast"), method("cast"), method("clamp")
 
 

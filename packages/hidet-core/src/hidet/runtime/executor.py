@@ -9,7 +9,7 @@ from functools import partial
 from threading import Lock
 from typing import cast
 
-from hidet.errors import BadArchive, BadArgument, Capturing
+from hidet.errors import BadArchive, BadArgument, Capturing, input_called
 from hidet.runtime.binding.bound import BoundPlan, bind, called
 from hidet.runtime.binding.host_memory import require_room
 from hidet.runtime.binding.memory import Allocator, allocator_for, to_device
@@ -287,9 +287,9 @@ class Executor:
         """Raise unless all inputs are on the executor's device."""
         for position, view in enumerate(inputs):
             if view.device != self.device:
-                name = called(self.archive.main, position)
+                name = input_called(called(self.archive.main, position))
                 raise BadArgument(
-                    f"input {name} is on {view.device}; the graph runs on {self.device}",
+                    f"{name} is on {view.device}; the graph runs on {self.device}",
                     help=f"move it there first: `.to({self.device!r})`",
                 )
 
@@ -311,7 +311,7 @@ def check_alignment(addresses: Sequence[int]) -> None:
     if together % 16:
         wrong = [str(i) for i, address in enumerate(addresses) if address % 16]
         raise BadArgument(
-            f"input {', '.join(wrong)} does not start at a multiple of 16 bytes",
+            f"{input_called(*wrong)} does not start at a multiple of 16 bytes",
             help="pass a copy of it",
         )
 

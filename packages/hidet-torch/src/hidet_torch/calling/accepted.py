@@ -10,7 +10,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.utils._sympy.numbers import int_oo
 
-from hidet.errors import BadArgument, Place, ShapeMismatch
+from hidet.errors import BadArgument, Place, ShapeMismatch, input_called
 from hidet.graph.axis_guard import AxisGuard
 from hidet_torch.importing.size_names import size_names
 from hidet_torch.importing.sizes import Sizes
@@ -109,8 +109,9 @@ class Accepted:
         example = self.examples[place]
         kind = str(example.dtype).removeprefix("torch.")
         given, wanted = (", ".join(map(self.spelled, each.shape)) for each in (value, example))
+        name = input_called(self.inputs[place])
         return ShapeMismatch(
-            f"input {self.inputs[place]} is {kind}[{given}]; the graph takes {kind}[{wanted}]"
+            f"{name} is {kind}[{given}]; the graph takes {kind}[{wanted}]"
             + (f", where {reason}" if reason else ""),
             place=needed,
         )
@@ -169,17 +170,18 @@ def bounds(ranges: Mapping[Any, Any]) -> dict[Any, Range]:
     return found
 
 
-def check_type(name: str, value: Any, example: Any) -> None:
+def check_type(called: str, value: Any, example: Any) -> None:
     """Raise unless an input is of the type that the model was compiled for."""
+    name = input_called(called)
     if isinstance(example, torch.Tensor):
         if not isinstance(value, torch.Tensor):
-            raise BadArgument(f"input {name} is {type(value).__name__}, compiled for a tensor")
+            raise BadArgument(f"{name} is {type(value).__name__}, compiled for a tensor")
         given, wanted = (
             f"{each.dtype} on {each.device}"
             + ("" if each.layout == torch.strided else f", {each.layout}")
             for each in (value, example)
         )
         if given != wanted:
-            raise BadArgument(f"input {name} is {given}, compiled for {wanted}")
+            raise BadArgument(f"{name} is {given}, compiled for {wanted}")
     elif not isinstance(example, torch.SymInt) and value != example:
-        raise BadArgument(f"input {name} is {value!r}, compiled for {example!r}")
+        raise BadArgument(f"{name} is {value!r}, compiled for {example!r}")

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from hidet.frontend.correctness import Report, Row, correctness_report, expected_error
+from hidet.frontend.correctness import Report, Row, correctness_report, error_of_results
 from hidet.frontend.correctness import harmonic_error as error_of
-from hidet.graph import Foreign, Tensor
+from hidet.graph import Foreign, Node, Tensor
 from hidet.options import tf32
 from hidet.types import TensorType, u8
 from hidet_torch.calling.run import CompiledCall, reader
@@ -64,7 +64,7 @@ def report(
     made = correctness_report(
         imported.graph, inputs, told(imported, eager.seen), against == "float64", outputs=False
     )
-    return Report((*made.rows, *output_rows(found, meant, len(imported.graph.nodes))))
+    return Report((*made.rows, *output_rows(found, meant, imported.graph.nodes)))
 
 
 @contextmanager
@@ -160,13 +160,13 @@ def array_of(value: torch.Tensor) -> Any:
     return storage_of(plain).copy()
 
 
-def output_rows(found: Sequence[Any], meant: Sequence[Any], operators: int) -> list[Row]:
+def output_rows(found: Sequence[Any], meant: Sequence[Any], nodes: Sequence[Node]) -> list[Row]:
     """A row for each result that is a tensor."""
     rows = []
     for actual, expected in zip(found, meant, strict=True):
         if isinstance(actual, torch.Tensor):
             of = hidet_dtype(actual.dtype)
             error = error_of(array_of(actual), array_of(expected))
-            limit = expected_error(of, "matmul") * max(1, operators) ** 0.5
+            limit = error_of_results(of, nodes) * max(1, len(nodes)) ** 0.5
             rows.append(Row("output", "", of.name, error, limit))
     return rows

@@ -9,6 +9,7 @@ from hidet import ops
 from hidet.compute.sizes import product
 from hidet.frontend.importing.complex_numbers import Complex
 from hidet.graph import Tensor
+from hidet.ops.signals.fourier_steps import SHORT
 from hidet.types import Size
 from hidet_torch.converters.pairs import pairs
 from hidet_torch.converters.table import aten, require
@@ -18,9 +19,6 @@ BY_ROOT, BY_SIZE = 1, 2
 MOST = 2048
 """The prime factor of a length up to which it is transformed by matmuls; PyTorch needs fewer
 operations for the longer ones."""
-LONGEST = 32
-"""Elements up to which a CPU transforms by matmuls, one for each axis, in one graph with what lies
-around; of 64 PyTorch's library takes a fifth of the time."""
 
 
 @pairs(aten._fft_r2c.default)
@@ -88,10 +86,10 @@ def require_smooth(x: Tensor, axes: Sequence[int]) -> list[int]:
 def require_fast(length: Size, device: str) -> None:
     """Leave to PyTorch lengths that it transforms much faster."""
     require(is_smooth(length), f"a Fourier transform whose length has a prime factor beyond {MOST}")
-    is_short = device != "cpu" or (isinstance(length, int) and length <= LONGEST)
+    is_short = device != "cpu" or (isinstance(length, int) and length <= SHORT)
     require(
         is_short,
-        f"a Fourier transform of more than {LONGEST} elements on a CPU, or of an open number",
+        f"a Fourier transform of more than {SHORT} elements on a CPU, or of an open number",
     )
 
 

@@ -70,19 +70,20 @@ def segment_reduce(
     unsafe: bool = False,
     initial: float | None = None,
 ) -> Tensor:
-    """Slices along the first axis combined by segments, of such lengths or from such offsets. That
-    lengths add up to the rows is not checked, as with `unsafe=True`: PyTorch raises by default."""
+    """Slices along the first axis combined by segments, of such lengths or from such offsets; rows
+    that are in none count for nothing."""
     require(axis == 0 and indices is None, "segments along another axis than the first")
     if offsets is None:
         assert lengths is not None, "PyTorch takes one of both"
-        starts, count = ops.cumsum(lengths, 0, exclusive=True), lengths
+        first = ops.zeros((1,), i64, device=lengths.device)
+        offsets, count = ops.concat((first, ops.cumsum(ops.cast(lengths, i64), 0)), 0), lengths
     else:
-        starts = ops.slice(offsets, 0, 0, -1)
-        count = ops.subtract(ops.slice(offsets, 0, 1), starts)
+        count = ops.subtract(ops.slice(offsets, 0, 1), ops.slice(offsets, 0, 0, -1))
     rows = ops.cast(data, wide(data.dtype))
     base = neutral(rows, RULES[reduce]) if initial is None else float(initial)
-    segment = segments(starts, data.shape[0])
-    found = combined(rows, segment, starts.shape[0], reduce, base)
+    passed = offsets_passed(offsets, data.shape[0])  # none before the first segment
+    found = combined(rows, passed, tidy(offsets.shape[0] + 1), reduce, base)
+    found = ops.slice(found, 0, 1, offsets.shape[0])
     if reduce == "mean":
         wide_count = ops.cast(count, rows.dtype)
         if initial is not None:
@@ -93,12 +94,17 @@ def segment_reduce(
 
 def segments(starts: Tensor, rows: Size) -> Tensor:
     """Which segment each of so many rows is in, of segments that begin at ascending places."""
+    return ops.maximum(ops.subtract(offsets_passed(starts, rows), 1), 0)
+
+
+def offsets_passed(starts: Tensor, rows: Size) -> Tensor:
+    """How many of ascending places are at each of so many rows or before it."""
     device = starts.device
     ones = ops.ones(starts.shape, i64, device=device)
     places = ops.minimum(ops.cast(starts, i64), ops.size_value(rows, device=device))
     none = ops.zeros((tidy(rows + 1),), i64, device=device)
     marks = ops.index_add(none, 0, ops.maximum(places, 0), ones)
-    return ops.maximum(ops.subtract(ops.cumsum(ops.slice(marks, 0, 0, rows), 0), 1), 0)
+    return ops.cumsum(ops.slice(marks, 0, 0, rows), 0)
 
 
 def combined(rows: Tensor, segment: Tensor, count: Size, how: str, base: float) -> Tensor:

@@ -20,7 +20,7 @@ from hidet.graph.dims import same
 from hidet.types import TensorType, u8
 from hidet_torch.converters import Untold
 from hidet_torch.converters import torch as table
-from hidet_torch.importing.checks import check_of, is_check
+from hidet_torch.importing.checks import check_of, check_of_values, is_check
 from hidet_torch.importing.facts import (
     CHECKS,
     STRIDED,
@@ -245,10 +245,13 @@ class TorchImporter(Importer[torch.fx.Node]):
             (self.updated if is_update else self.mutations).append((self.position[target], source))
             self.values[node] = source
         elif is_check(node):
-            self.staying.add(check_of(node, self.values))
+            self.staying.add(check_of(node, self.host_calls))
             self.values[node] = (None, None)  # a token, and no result
         elif not self.fold_literal(node):
             self.operator(node)
+            check = check_of_values(node, self.host_calls)
+            if check is not None:
+                self.staying.add(check)
             if node in self.updates:
                 self.update(node)
 

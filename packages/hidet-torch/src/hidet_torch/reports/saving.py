@@ -37,8 +37,9 @@ def standalone(imported: Imported, held: Sequence[Any], limits: Mapping[str, Ran
     require_complete(imported.coverage, NO_FILE)
     if imported.calls:
         raise BadArgument(
-            "the model raises where a matrix is singular, by a check that only PyTorch has",
-            help="use `torch.linalg.inv_ex`, `solve_ex`, `cholesky_ex` or `lu_factor_ex`",
+            "the model raises by the values of a tensor, in a check that only PyTorch has",
+            help="these check nothing: `torch.linalg.inv_ex`, `solve_ex`, `cholesky_ex`, "
+            "`lu_factor_ex`, `segment_reduce(unsafe=True)`",
         )
     if imported.mutations or imported.updates:
         raise BadArgument("the model writes to its inputs or buffers, which a file does not hold")

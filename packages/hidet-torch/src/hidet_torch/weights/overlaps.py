@@ -8,7 +8,7 @@ from itertools import combinations, pairwise
 import numpy as np
 import torch
 
-from hidet.errors import BadArgument
+from hidet.errors import BadArgument, input_called
 
 
 def require_apart(inputs: Mapping[str, torch.Tensor], written: Collection[str]) -> None:
@@ -20,9 +20,10 @@ def require_apart(inputs: Mapping[str, torch.Tensor], written: Collection[str]) 
         return
     for (name, one), (other, two) in combinations(inputs.items(), 2):
         if (name in written or other in written) and overlap(one, two):
-            first, second = (name, other) if name in written else (other, name)
+            both = (name, other) if name in written else (other, name)
+            first, second = map(input_called, both)
             raise BadArgument(
-                f"the model writes to input {first}, and input {second} lies in the same memory",
+                f"the model writes to {first}, and {second} lies in the same memory",
                 help="give it a copy: .clone()",
             )
 

@@ -21,7 +21,8 @@ from hidet.ops.tensors.slicing import flip, slice
 from hidet.types import DType, Size, f32, f64
 
 SHORT = 32
-"""Lengths up to here are transformed by one matmul."""
+"""Lengths up to here are transformed by one matmul; of longer ones the FFT library of a CPU takes
+less time."""
 LONG = 64
 """Beyond this length the sums of one matmul are float64: those of float32 are further off than
 four times what FFTs are."""

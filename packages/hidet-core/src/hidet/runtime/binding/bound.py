@@ -8,7 +8,7 @@ from functools import cached_property
 from math import prod
 from types import MappingProxyType
 
-from hidet.errors import BadArchive, DtypeMismatch, ShapeMismatch
+from hidet.errors import BadArchive, DtypeMismatch, ShapeMismatch, input_called
 from hidet.runtime.binding.arena import Arena, place
 from hidet.runtime.binding.in_results import in_results
 from hidet.runtime.binding.order import dependencies, in_turns, reduced
@@ -325,24 +325,22 @@ def check_types(plan: Plan, inputs: Sequence[View]) -> None:
     check_count(plan, len(inputs))
     for position, (given, number) in enumerate(zip(inputs, plan.inputs, strict=True)):
         buffer = plan.buffers[number]
-        said = f"input {called(plan, position)} is {typed(given)}; the graph takes {typed(buffer)}"
         if given.dtype != buffer.dtype:
             to = buffer.dtype
+            said = refusal(plan, position, given)
             raise DtypeMismatch(said, help=f"cast it first: `x.astype({to!r})`, `x.to(torch.{to})`")
         if len(given.shape) != len(buffer.shape):
-            raise ShapeMismatch(said)
+            raise ShapeMismatch(refusal(plan, position, given))
 
 
 def check_limits(plan: Plan, inputs: Sequence[View]) -> None:
     """Raise unless the sizes of inputs, whose ranks are right, are within their limits."""
     for name, (low, high) in plan.limits.items():
         position, axis = plan.symbols[name]
-        given, buffer = inputs[position], plan.buffers[plan.inputs[position]]
+        given = inputs[position]
         if given.shape[axis] < low or (high is not None and given.shape[axis] > high):
-            raise ShapeMismatch(
-                f"input {called(plan, position)} is {typed(given)}; the graph takes "
-                f"{typed(buffer)}, where {name} is {between(low, high)}"
-            )
+            said = f"{refusal(plan, position, given)}, where {name} is {between(low, high)}"
+            raise ShapeMismatch(said)
 
 
 def check_shapes(plan: Plan, inputs: Sequence[View], shapes: Sequence[tuple[int, ...]]) -> None:
@@ -352,11 +350,15 @@ def check_shapes(plan: Plan, inputs: Sequence[View], shapes: Sequence[tuple[int,
             buffer = plan.buffers[number]
             sizes = zip(given.shape, shapes[number], buffer.shape, strict=True)
             fixed = all(isinstance(size, int) for a, b, size in sizes if a != b)
-            raise ShapeMismatch(
-                f"input {called(plan, position)} is {typed(given)}; the graph takes {typed(buffer)}"
-                + ("" if fixed else f", here {list(shapes[number])}"),
-                help=reasons(plan, position, given.shape, shapes[number]),
-            )
+            here = "" if fixed else f", here {list(shapes[number])}"
+            why = reasons(plan, position, given.shape, shapes[number])
+            raise ShapeMismatch(refusal(plan, position, given) + here, help=why)
+
+
+def refusal(plan: Plan, position: int, given: View) -> str:
+    """An input as it is, and as the graph takes it."""
+    name, buffer = called(plan, position), plan.buffers[plan.inputs[position]]
+    return f"{input_called(name)} is {typed(given)}; the graph takes {typed(buffer)}"
 
 
 def reasons(plan: Plan, position: int, given: Sequence[int], wanted: Sequence[int]) -> str | None:
