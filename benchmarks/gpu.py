@@ -32,6 +32,7 @@ import torch
 from benchmarks.cpu import DTYPES, in_type
 from benchmarks.exports import Subject
 from benchmarks.measure.exported import exact, results, worst
+from benchmarks.measure.libraries import set_libraries
 from benchmarks.measure.machine import headline, machine
 from benchmarks.measure.systems import SYSTEMS, prepare
 from benchmarks.measure.table import number, table
@@ -81,6 +82,18 @@ def on_device(made: Subject, device: str) -> Subject:
     return made._replace(model=made.model.to(device), inputs=inputs)
 
 
+def prepared(system: str, made: Subject) -> tuple[str, tuple[Call, float]] | None:
+    """The call of a system; None, which is said, if PyTorch's own steps cannot be captured."""
+    try:
+        return system, prepare(system, made.model, made.inputs)
+    except RuntimeError as error:
+        if system != "eager in a CUDA graph" or "capture" not in str(error):
+            raise
+        print(f"{system}: {error}", file=sys.stderr)
+        torch.cuda.synchronize()
+        return None
+
+
 class Prepared:
     """A network on a GPU with a call of each system, compiled."""
 
@@ -89,7 +102,7 @@ class Prepared:
         with torch.no_grad():
             expected = exact(made)
             torch.cuda.empty_cache()
-            found = {s: prepare(s, made.model, made.inputs) for s in systems}
+            found = dict(each for s in systems if (each := prepared(s, made)))
             self.errors = {s: worst(results(call()), expected) for s, (call, _) in found.items()}
         self.calls = {s: call for s, (call, _) in found.items()}
         self.compile_seconds = {s: seconds for s, (_, seconds) in found.items()}
@@ -155,10 +168,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with ThreadPoolExecutor(asked.at_once) as pool:
         started = list(pool.map(lambda name: Child(name, asked), names))
     rows = [row for child in started for row in child.rows()]
-    text = f"{headline(machine())}\n\n{gpu_table(rows)}\n"
-    print(text)
     if asked.json:
         asked.json.write_text(json.dumps([asdict(row) for row in rows], indent=1))
+    text = f"{headline(machine('cuda'))}\n\n{gpu_table(rows)}\n"
+    print(text)
+    if asked.json:
         asked.json.with_suffix(".md").write_text(text)
     return len({row.network for row in rows}) != len(names)
 
@@ -200,6 +214,7 @@ class Child:
 def inside(asked: Any) -> int:
     """Compile one network, wait for a line, and print its rows as JSON."""
     name = asked.networks[0]
+    set_libraries()
     told = os.dup(1)
     os.dup2(2, 1)  # what compilers print is no row
     prepared = Prepared(

@@ -74,7 +74,8 @@ SMALL_T5 = {"d_model": 32, "d_ff": 48, "d_kv": 8, "num_layers": 2, "num_heads": 
 def llama_1b(small: bool) -> Subject:
     """The decoder of `benchmarks.models`, for a text of 512 tokens."""
     where = "cuda" if torch.cuda.is_available() else "cpu"
-    return Subject(*build("llama_small" if small else "llama", drawn_on=where))
+    model, inputs = build("llama_small" if small else "llama", drawn_on=where)
+    return Subject(First(model, "input_ids"), inputs)
 
 
 OTHERS: Mapping[str, Callable[[bool], Subject]] = {

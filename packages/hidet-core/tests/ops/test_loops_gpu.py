@@ -99,7 +99,7 @@ def test_a_bounded_loop_is_one_launch_with_what_is_around_it():
 
 @pytest.mark.parametrize("turns", [3, 4, 5, 9])
 def test_the_host_looks_for_relaunch(turns, monkeypatch):
-    for module in ("graph_region", "relaunch", "stream_program"):
+    for module in ("graphs.region", "programs.relaunch", "programs.stream_program"):
         monkeypatch.setattr(f"hidet.runtime.{module}.ITERATIONS", 4)
     x = symbol((7,), device="cuda")
     (y,) = ops.while_loop(lambda v: ops.sum(v) < 7 * turns, lambda v: (v + 1.0,), x)
