@@ -58,3 +58,12 @@ def test_enough_threads_for_every_multiprocessor(made, shape):
     assert 132 * 2 / 3 * 512 < threads[0] <= 132 * 1024
     assert threads[1] < threads[0]
     split.build()
+
+
+@pytest.mark.parametrize("reduce", [ops.any, ops.all], ids=["any", "all"])
+def test_what_is_true_is_split_too(made, reduce):
+    """Models that guard float16 against infinities ask it of whole activations, layer by layer."""
+    split = made(lambda x: reduce(x > 2.5, None), f32[129, 769])
+    assert len(split.module.kernels) == 2
+    split.check()
+    split.check(low=2.6, high=3)

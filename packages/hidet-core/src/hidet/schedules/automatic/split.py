@@ -73,7 +73,7 @@ def only_reduction(stage: MapStage) -> Reduce | None:
     if not isinstance(reduce, Reduce):
         return None
     known = all(constant_size(size) for size in (*stage.shape, *reduce.extents))
-    return reduce if known and real <= free(reduce) and not reduce.dtype.is_bool else None
+    return reduce if known and real <= free(reduce) else None
 
 
 def in_parts(stage: MapStage, reduce: Reduce, axis: int, chunk: int) -> tuple[MapStage, MapStage]:
