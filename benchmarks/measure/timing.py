@@ -58,7 +58,10 @@ def host_microseconds(
 
 
 def in_graph(call: Call, copies: int = 1) -> Call:
-    """A replay of `copies` calls as one CUDA graph: the kernels without their launches."""
+    """A replay of `copies` calls as one CUDA graph: the kernels without their launches.
+
+    A graph does not hold the weights that its kernels read; the call does, and the replay holds it.
+    """
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
@@ -69,7 +72,11 @@ def in_graph(call: Call, copies: int = 1) -> Call:
     with torch.cuda.graph(graph):
         for _ in range(copies):
             call()
-    return graph.replay
+
+    def replay(_reads: Call = call) -> None:
+        graph.replay()
+
+    return replay
 
 
 def warm_up(call: Call, device: str, calls: int = 3) -> None:

@@ -1,0 +1,44 @@
+"""The networks that GPUs are compared on: small ones behave, and rows become a table."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+pytest.importorskip("transformers")
+
+from benchmarks.gpu import NETWORKS, GpuRow, gpu_table, subject
+from benchmarks.measure.exported import exact, results, worst
+from benchmarks.networks.others import OTHERS
+from benchmarks.published import PUBLISHED
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_activations_are_neither_denormal_nor_all_alike(name: str) -> None:
+    made = subject(name, "float32", 1, small=True)
+    for found in exact(made):
+        assert 1e-6 < float(found.abs().mean()) < 1e6
+        assert float(found.std()) > 1e-6
+    with torch.no_grad():
+        assert worst(results(made.model(*made.inputs)), exact(made)) < 1e-4
+
+
+def test_each_compared_network_is_known() -> None:
+    assert len(NETWORKS) == len(set(NETWORKS)) == 22
+    assert not set(NETWORKS) - set(PUBLISHED) - set(OTHERS)
+
+
+def test_a_batch_repeats_the_input_and_the_type_is_that_of_weights_too() -> None:
+    made = subject("vgg16", "bfloat16", 3, small=True)
+    assert made.inputs[0].shape == (3, 3, 32, 32)
+    assert {made.inputs[0].dtype, *(p.dtype for p in made.model.parameters())} == {torch.bfloat16}
+
+
+def test_the_table_compares_with_hidet() -> None:
+    rows = [
+        GpuRow("a", "inductor", 3.0, 2.5, 2.0, 9.0, 1e-3),
+        GpuRow("a", "hidet", 1.5, 1.5, 0.5, 4.0, 1e-3),
+    ]
+    lines = gpu_table(rows).splitlines()
+    assert [cell.strip() for cell in lines[2].split("|")][6:8] == ["2.00", "4.00"]
+    assert [cell.strip() for cell in lines[3].split("|")][6:8] == ["1.00", "1.00"]
