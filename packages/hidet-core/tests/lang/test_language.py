@@ -1,12 +1,14 @@
 """The language that users of the original know, item by item, in the simulator and on the CPU."""
 
 import linecache
+from typing import Any
 
 import numpy as np
 import pytest
 
 import hidet
 from hidet.errors import HidetError
+from hidet.ir.expr import Get, Var
 from hidet.lang import (
     address,
     as_tensor_pointer,
@@ -157,6 +159,21 @@ def test_one_name_for_many_parameters():
     out = counted(4)
     run(kernel, counted(4), counted(4), 0.5, out)
     assert out.tolist() == [0.5, 2.5, 4.5, 6.5]
+
+
+def test_parameters_that_exist():
+    x, y = (Var(name, f32[4]) for name in "xy")
+    doubled = Get(x, (threadIdx.x,)) * 2.0
+
+    @script(args=meta.types([x, y]))
+    def kernel(args: Any) -> None:
+        attr.cuda_block_dim = 4
+        args[1][threadIdx.x] = doubled
+
+    assert kernel.kernel.params == (x, y)
+    out = counted(4)
+    run(kernel, counted(4), out)
+    assert out.tolist() == [0, 2, 4, 6]
 
 
 def test_memory_behind_a_pointer_as_a_tensor():

@@ -9,6 +9,7 @@ import builtins
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from hidet.ir.expr import Var
 from hidet.lang.loops import Static, static
 from hidet.types import Type
 
@@ -19,13 +20,14 @@ each = static
 class Types:
     """Parameters as many as there are types, under one name."""
 
-    types: tuple[Type, ...]
+    types: tuple[Type | Var, ...]
 
 
-def types(types: Iterable[Type]) -> Types:
+def types(types: Iterable[Type | Var]) -> Types:
     """The type of a parameter that stands for several: `args: meta.types([f32[n], i32])`.
 
-    In the body `args` is the tuple of them; a caller passes one argument for each.
+    In the body `args` is the tuple of them; a caller passes one argument for each. Variables that
+    exist may be given as they are, which expressions of the body may mention then.
     """
     return Types(tuple(types))
 

@@ -77,7 +77,10 @@ class Parameters(Statements):
 
     def several(self, name: str, types: Types) -> list[Var]:
         """Parameters under one name, which stands for the tuple of them."""
-        found = [Var(f"{name}_{number}", of) for number, of in enumerate(types.types)]
+        found = [
+            of if isinstance(of, Var) else Var(f"{name}_{number}", of)
+            for number, of in enumerate(types.types)
+        ]
         self.scope.bind(name, tuple(found))
         self.scope.fixed[name] = "parameters"
         return found
