@@ -8,6 +8,7 @@ from functools import cache
 from hashlib import sha256
 from typing import Any
 
+from ci.same_code.definitions import DEFINITIONS, Definition
 from ci.same_code.problems import TARGET, problems_of, settings_of
 from ci.same_code.surroundings import SURROUNDINGS, suits, with_bias
 from hidet.graph import FlowGraph, Op, Tensor, trace_from
@@ -55,9 +56,9 @@ def schedules() -> list[Schedule]:
     return [each for each in SCHEDULES if each.target == TARGET.kind]
 
 
-def all_cases() -> list[Case]:
-    """Those of every schedule."""
-    return [case for schedule in schedules() for case in cases_of(schedule)]
+def all_cases() -> list[Case | Definition]:
+    """Those of every schedule, and of the automatic one."""
+    return [*(case for schedule in schedules() for case in cases_of(schedule)), *DEFINITIONS]
 
 
 def few_cases() -> list[Case]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from hashlib import sha256
 from unittest.mock import patch
 
 from ci.same_code.cases import Case
+from ci.same_code.definitions import Definition
 from ci.same_code.problems import TARGET, settings_of
 from hidet.build.caching.written import unit_of
 from hidet.build.choosing.choices import has_schedule
@@ -42,7 +44,7 @@ def without_names() -> AbstractContextManager[object]:
     return patch("hidet.codegen.cuda.emit.Names", Numbered)
 
 
-def code(case: Case) -> tuple[str, str]:
+def code(case: Case | Definition) -> tuple[str, str]:
     """The translation unit of a case's kernels, and their launches, a line each."""
     with without_names():
         made = recipes(case)
@@ -51,26 +53,38 @@ def code(case: Case) -> tuple[str, str]:
     return DIGEST.sub(r"\1", unit), DIGEST.sub(r"\1", "\n".join(launches))
 
 
-def recipes(case: Case) -> list[Recipe]:
+def recipes(case: Case | Definition) -> list[Recipe]:
     """The kernels of a case's groups; its operator's by the schedule at the point."""
 
     def scheduled(op: Op) -> bool:
         return has_schedule(op, TARGET)
 
     graph = case.graph()
-    with settings_of(case.schedule), options(parallel_k=getattr(case.point, "slices", 1)):
+    with settings(case):
         groups = united(partition(graph, scheduled), graph, scheduled, TARGET)
         made = (each for group in groups for each in implement(chosen(group, case), TARGET))
         return [recipe(each, TARGET) for each in made]
 
 
-def chosen(group: Group, case: Case) -> Group:
+@contextmanager
+def settings(case: Case | Definition) -> Iterator[None]:
+    """The options that a case is compiled with."""
+    if isinstance(case, Definition):
+        yield
+        return
+    with settings_of(case.schedule), options(parallel_k=getattr(case.point, "slices", 1)):
+        yield
+
+
+def chosen(group: Group, case: Case | Definition) -> Group:
     """A group, by the case's schedule if its operator is in it."""
+    if isinstance(case, Definition):
+        return group
     if group.anchor is not None and isinstance(group.anchor.op, type(case.op)):
         group.choice = Choice(case.schedule.name, case.point)
     return group
 
 
-def digest(case: Case) -> str:
+def digest(case: Case | Definition) -> str:
     """A hash of a case's code."""
     return sha256("\n".join(code(case)).encode()).hexdigest()[:16]

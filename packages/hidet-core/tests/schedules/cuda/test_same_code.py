@@ -14,6 +14,7 @@ from hidet.passes.pipeline import lower
 pytest.importorskip("ci", reason="the cases are not beside tests of installed wheels")
 from ci.same_code.__main__ import differences
 from ci.same_code.cases import all_cases, cases_of, few_cases, schedules
+from ci.same_code.definitions import DEFINITIONS
 from ci.same_code.problems import PROBLEMS, TARGET, dtype_of, settings_of
 from ci.same_code.text import digest, without_names
 
@@ -40,7 +41,9 @@ def test_others_are_around_kernels_that_share_sums_and_that_do_not():
 
 
 def test_the_code_is_as_it_was(golden):
-    golden("".join(f"{case} {case.op.name} {digest(case)}\n" for case in few_cases()))
+    lines = [f"{case} {case.op.name} {digest(case)}\n" for case in few_cases()]
+    lines += [f"{each} {digest(each)}\n" for each in DEFINITIONS[::3]]
+    golden("".join(lines))
 
 
 def doubling(first, second, factor=2.0):

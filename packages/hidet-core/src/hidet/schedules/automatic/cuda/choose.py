@@ -10,6 +10,7 @@ from hidet.schedules.automatic.cuda.columns import choose_columns, columns_kerne
 from hidet.schedules.automatic.cuda.elementwise import elementwise_kernel
 from hidet.schedules.automatic.cuda.grid import BLOCK, THREAD, guarded, kernel
 from hidet.schedules.automatic.cuda.lasting import lasting
+from hidet.schedules.automatic.cuda.row_template import row_kernel
 from hidet.schedules.automatic.cuda.stream import choose_rows
 from hidet.schedules.automatic.cuda.transpose import choose_tile, transpose_kernel
 from hidet.schedules.automatic.cuda.windows import choose_windows, windows_kernel
@@ -52,4 +53,4 @@ def map_kernel(stage: MapStage, name: str, params: tuple[Var, ...], target: Targ
     if windows is not None:
         return windows_kernel(stage, name, params, windows)
     stage = by_runs(stage)
-    return choose_rows(stage, row_level(stage), target).kernel(name, params)
+    return row_kernel(choose_rows(stage, row_level(stage), target), name, params)

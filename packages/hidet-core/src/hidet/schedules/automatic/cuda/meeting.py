@@ -14,15 +14,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hidet.ir.expr import Address, Expr, Load, Maximum, Minimum, Var, constant, convert
-from hidet.ir.stmt import Assign, Body, Declare, If, Invoke, Stmt, Store
-from hidet.schedules.automatic.cuda.grid import THREAD, guarded
+from hidet.ir.expr import Expr, Load, Maximum, Minimum, Var, constant, convert
+from hidet.ir.stmt import Assign, Declare
+from hidet.lang import Int, Shared, address, part, static, unroll
+from hidet.lang.cuda import (
+    fence_mbarrier_init,
+    mbarrier_arrive_expect_tx,
+    mbarrier_init,
+    mbarrier_wait,
+    store_to_block,
+    syncthreads,
+    syncwarp,
+    threadIdx,
+)
 from hidet.schedules.automatic.cuda.merge import across_warp, restarted
-from hidet.schedules.automatic.emit import Accumulator, AnyReduce, unrolled
+from hidet.schedules.automatic.cuda.writing import write
+from hidet.schedules.automatic.emit import Accumulator, AnyReduce
 from hidet.schedules.automatic.pivot import Pivot, pivot_of
 from hidet.schedules.automatic.plan import reductions
 from hidet.target import WARP
-from hidet.types import DType, Scope, TensorType, f32, i32, u32, u64
+from hidet.types import DType, Scope, TensorType, f32, i32, u64
 
 ROWS = 2
 """Rows whose parts are there at a time: while some warps read those of one, others may tell those
@@ -76,6 +87,11 @@ class Part:
         """The centre of what a thread has, the same as a number to see values from, that of all."""
 
     @property
+    def pairs(self) -> list[tuple[Var, Var]]:
+        """Where warps are told of a part, and the part."""
+        return list(zip(self.told, self.part.variables, strict=True))
+
+    @property
     def value(self) -> Expr:
         """What a thread reduces."""
         return self.reduce.value if self.pivot is None else self.pivot.about(self.seen)
@@ -87,110 +103,119 @@ class Meeting:
     def __init__(self, totals: dict[int, Accumulator], crowd: Crowd) -> None:
         self.crowd = crowd
         self.parts = {n: Part(each, n, crowd.warps) for n, each in totals.items()}
+        self.numbers = tuple(totals)
         self.bars = Var(f"bars{min(totals)}", TensorType(u64, (ROWS,), Scope.SHARED))
-        self.of = {part.reduce: part for part in self.parts.values()}
-        for part in self.parts.values():
-            pivot = pivot_of(part.reduce)
-            part.pivot = pivot if pivot and pivot.first in self.of else None
+        self.of = {each.reduce: each for each in self.parts.values()}
+        for each in self.parts.values():
+            pivot = pivot_of(each.reduce)
+            each.pivot = pivot if pivot and pivot.first in self.of else None
 
-    def declared(self) -> Body:
-        """What warps tell each other, and where blocks meet."""
-        told = tuple(Declare(told) for part in self.parts.values() for told in part.told)
-        if self.crowd.blocks == 1:
-            return told
-        one = constant(1, i32)
-        begin = tuple(
-            Invoke("mbarrier_init", (self.bar(constant(n, i32)), one)) for n in range(ROWS)
-        )
-        begin += (Invoke("fence_mbarrier_init"),)
-        return (*told, Declare(self.bars), If(THREAD.eq(0), begin))
+    @part
+    def prepare(self) -> None:
+        """What warps tell each other, where blocks meet, and the results."""
+        write([Declare(told) for told, _ in self.pairs])
+        if self.crowd.blocks > 1:
+            write([Declare(self.bars)])
+            if threadIdx.x == 0:
+                for row in static(range(ROWS)):
+                    mbarrier_init(self.bar(row), 1)
+                fence_mbarrier_init()
+        for each in static(self.parts.values()):
+            write(each.total.start())
 
     def bar(self, row: Expr) -> Expr:
         """Where the blocks meet for a row."""
-        return Address(self.bars, (row % ROWS,))
+        return address(self.bars, row % ROWS)
 
-    def start(self, number: int) -> Body:
+    def start(self, number: int) -> Accumulator:
         """A thread begins to reduce what it has of a row."""
-        part = self.parts[number]
-        if part.pivot is None:
-            return part.part.start()
-        found = self.of[part.pivot.first].part.value
-        own = part.pivot.own(found, self.crowd.count(self.crowd.lane, 1, found.dtype))
-        seen = part.pivot.usable(part.own)
-        return (Declare(part.own, own), Declare(part.seen, seen), *part.part.start())
+        each = self.parts[number]
+        if each.pivot is not None:
+            found = self.of[each.pivot.first].part.value
+            own = each.pivot.own(found, self.crowd.count(self.crowd.lane, 1, found.dtype))
+            write([Declare(each.own, own), Declare(each.seen, each.pivot.usable(each.own))])
+        write(each.part.start())
+        return each.part
 
-    def tell(self, row: Expr) -> Body:
-        """Each warp tells all blocks what it found in the block's row number `row`."""
-        body: list[Stmt] = []
-        write: list[Stmt] = []
-        for part in self.parts.values():
-            body += (*self.about_warp(part), *across_warp(part.part))
-            for told, var in zip(part.told, part.part.variables, strict=True):
-                write.append(self.written(told, var, row))
-        body += guarded(THREAD % WARP, self.crowd.blocks, WARP, tuple(write))
-        return (*body,) if self.crowd.blocks == 1 else (*self.expect(row), *body)
-
-    def expect(self, row: Expr) -> Body:
-        """This block has yet to be told of a row; a warp has read what it was told of others."""
-        told = [told.dtype.nbytes for part in self.parts.values() for told in part.told]
-        nbytes = constant(sum(told) * self.crowd.warps, i32)
-        expect = Invoke("mbarrier_arrive_expect_tx", (self.bar(row), nbytes))
-        return (If(THREAD.eq(0), (expect,)), Invoke("syncwarp"))
-
-    def about_warp(self, part: Part) -> Body:
-        """A thread's sum, seen from the centre of its warp."""
-        if part.pivot is None:
-            return ()
-        crowd, dtype = self.crowd, part.own.dtype
-        found = self.of[part.pivot.first].part.value  # all of the warp know by now
-        centre = part.pivot.own(found, crowd.count(crowd.lane // WARP * WARP, WARP, dtype))
-        count = crowd.count(crowd.lane, 1, dtype)
-        total = part.part.value
-        moved = part.pivot.moved(total, part.own, part.pivot.usable(centre), count)
-        return (Assign(total, moved),)
-
-    def written(self, told: Var, part: Var, row: Expr) -> Stmt:
-        """Tell the block whose number in the cluster is that of this lane in its warp."""
-        place, value = (row % ROWS, self.crowd.lane // WARP), convert(part, told.dtype)
-        if self.crowd.blocks == 1:
-            return Store(told, place, value)
-        block = convert(THREAD % WARP, u32)
-        return Invoke("store_to_block", (Address(told, place), value, self.bar(row), block))
-
-    def finish(self, row: Expr) -> Body:
-        """All meet; then each thread knows the results."""
-        meet = Invoke("syncthreads")
+    @part
+    def finish(self, again: Int) -> None:
+        """Each warp tells all blocks what it found in the block's row number `again`; all meet;
+        then each warp puts the parts of all warps together."""
+        if self.crowd.blocks > 1:  # a warp has read what it was told of the row before the last
+            if threadIdx.x == 0:
+                mbarrier_arrive_expect_tx(self.bar(again), self.told_bytes)
+            syncwarp()
+        for each in static(self.parts.values()):
+            self.about_warp(each)
+            across_warp(each.part)
+        if threadIdx.x % WARP < self.crowd.blocks:
+            for told, found in static(self.pairs):
+                self.tell(told, convert(found, told.dtype), again)
         if self.crowd.blocks > 1:
-            parity = row // ROWS % 2
-            meet = Invoke("mbarrier_wait", (self.bar(row), parity), options=("parity",))
-        return (meet, *(s for part in self.parts.values() for s in self.together(part, row)))
+            mbarrier_wait(self.bar(again), again // ROWS % 2)
+        else:
+            syncthreads()
+        for whole in static(self.parts.values()):
+            self.put_together(whole, again)
 
-    def together(self, part: Part, row: Expr) -> Body:
+    @property
+    def pairs(self) -> list[tuple[Var, Var]]:
+        """All that warps are told, where and what."""
+        return [pair for each in self.parts.values() for pair in each.pairs]
+
+    @property
+    def told_bytes(self) -> int:
+        """Bytes that a block is told of a row."""
+        return sum(told.dtype.nbytes for told, _ in self.pairs) * self.crowd.warps
+
+    def about_warp(self, each: Part) -> None:
+        """A thread's sum, seen from the centre of its warp."""
+        if each.pivot is None:
+            return
+        crowd, dtype = self.crowd, each.own.dtype
+        found = self.of[each.pivot.first].part.value  # all of the warp know by now
+        centre = each.pivot.own(found, crowd.count(crowd.lane // WARP * WARP, WARP, dtype))
+        count = crowd.count(crowd.lane, 1, dtype)
+        total = each.part.value
+        moved = each.pivot.moved(total, each.own, each.pivot.usable(centre), count)
+        write([Assign(total, moved)])
+
+    @part
+    def tell(self, told: Shared, found: Expr, again: Int) -> None:
+        """Tell the block whose number in the cluster is that of this lane in its warp."""
+        if self.crowd.blocks == 1:
+            told[again % ROWS, self.crowd.lane // WARP] = found
+        else:
+            there = address(told, again % ROWS, self.crowd.lane // WARP)
+            store_to_block(there, found, self.bar(again), threadIdx.x % WARP)
+
+    @part
+    def put_together(self, each: Part, again: Int) -> None:
         """A warp puts the parts of all warps together."""
-        turn, warps = Var("w", i32), self.crowd.warps
-        warp = turn * WARP + THREAD % WARP
-        merge = part.total.merge(self.told_by(part, row, warp))
-        turns = unrolled(turn, -(-warps // WARP), guarded(warp, warps, WARP, merge))
-        return (*self.centre_of_all(part), *restarted(part.total), *turns, *across_warp(part.total))
+        self.see_from_centre(each)
+        write(restarted(each.total))
+        for turn in unroll(-(-self.crowd.warps // WARP)):
+            if self.crowd.warps % WARP == 0 or turn * WARP + threadIdx.x % WARP < self.crowd.warps:
+                warp = turn * WARP + threadIdx.x % WARP
+                write(each.total.merge(self.told_by(each, again, warp)))
+        across_warp(each.total)
 
-    def centre_of_all(self, part: Part) -> Body:
+    def see_from_centre(self, each: Part) -> None:
         """The centre that the first reduction tells, if it is a sum about one."""
-        if part.pivot is None:
-            return ()
-        found = self.of[part.pivot.first].total.value
-        count = constant(self.crowd.elements, found.dtype)
-        return (Declare(part.centre, part.pivot.own(found, count)),)
+        if each.pivot is not None:
+            found = self.of[each.pivot.first].total.value
+            count = constant(self.crowd.elements, found.dtype)
+            write([Declare(each.centre, each.pivot.own(found, count))])
 
-    def told_by(self, part: Part, row: Expr, warp: Expr) -> Sequence[Expr]:
+    def told_by(self, each: Part, row: Expr, warp: Expr) -> Sequence[Expr]:
         """What a warp found, a sum seen from the centre of all."""
-        pairs = zip(part.told, part.part.variables, strict=True)
-        found = [convert(Load(told, (row % ROWS, warp)), var.dtype) for told, var in pairs]
-        if part.pivot is None:
+        found = [convert(Load(told, (row % ROWS, warp)), var.dtype) for told, var in each.pairs]
+        if each.pivot is None:
             return found
-        (told,) = self.of[part.pivot.first].told
+        (told,) = self.of[each.pivot.first].told
         count = self.crowd.count(warp * WARP, WARP, told.dtype)
-        own = part.pivot.own(Load(told, (row % ROWS, warp)), count)
-        return [part.pivot.moved(found[0], own, part.centre, count)]
+        own = each.pivot.own(Load(told, (row % ROWS, warp)), count)
+        return [each.pivot.moved(found[0], own, each.centre, count)]
 
 
 def spoken(of: DType) -> DType:

@@ -2,62 +2,72 @@
 
 from __future__ import annotations
 
-from hidet.ir.expr import Const, Load, Var, constant, convert
-from hidet.ir.stmt import Assign, Body, Declare, If, Invoke, Stmt, Store
-from hidet.schedules.automatic.cuda.grid import THREAD
-from hidet.schedules.automatic.emit import Accumulator, unrolled
+from hidet.ir.expr import Const, Expr, convert
+from hidet.ir.stmt import Assign, Body, Declare
+from hidet.lang import part, shared_tensor, static, unroll
+from hidet.lang.cuda import shfl_xor_sync, syncthreads, threadIdx
+from hidet.schedules.automatic.cuda.writing import write
+from hidet.schedules.automatic.emit import Accumulator
 from hidet.target import WARP
-from hidet.types import Scope, TensorType, i32, u32
+from hidet.types import i32, u32
 
 EVERY_LANE = Const(0xFFFFFFFF, u32)
 
 
-def across_warp(accumulator: Accumulator) -> Body:
+@part
+def across_warp(total: Accumulator) -> None:
     """Merge the accumulators of a warp's lanes."""
-    body: list[Stmt] = []
-    for distance in (16, 8, 4, 2, 1):
-        others = []
-        for var in accumulator.variables:
-            wide = i32 if var.dtype.bits < 16 else var.dtype  # shuffles move 16 bits or more
-            other = Var(f"{var.name}_far", wide)
-            body.append(Declare(other, constant(0, wide)))
-            operands = EVERY_LANE, convert(var, wide), constant(distance, i32)
-            body.append(Invoke("shfl_xor_sync", operands, (other,)))
-            others.append(convert(other, var.dtype))
-        body += accumulator.merge(others)
-    return tuple(body)
+    for distance in static((16, 8, 4, 2, 1)):
+        write(total.merge([exchanged(var, distance) for var in total.variables]))
 
 
-def across_block(accumulator: Accumulator, warps: int, position: int) -> Body:
+def exchanged(value: Expr, distance: int) -> Expr:
+    """The value that the lane has whose number differs in a bit: shuffles move 16 bits or more."""
+    wide = i32 if value.dtype.bits < 16 else value.dtype
+    return convert(shfl_xor_sync(EVERY_LANE, convert(value, wide), distance), value.dtype)
+
+
+@part
+def across_block(total: Accumulator, warps: int) -> None:
     """Merge the accumulators of a block's warps through shared memory; all threads read them."""
-    kept = [
-        Var(f"shared{position}_{var.name}", TensorType(var.dtype, (warps,), Scope.SHARED))
-        for var in accumulator.variables
-    ]
-    warp = THREAD // WARP
-    write = tuple(
-        Store(shared, (warp,), var) for shared, var in zip(kept, accumulator.variables, strict=True)
-    )
-    turn = Var("w", i32)
-    merge = accumulator.merge([Load(shared, (turn,)) for shared in kept])
-    return (
-        *(Declare(shared) for shared in kept),
-        If((THREAD % WARP).eq(0), write),
-        Invoke("syncthreads"),
-        *restarted(accumulator),
-        *unrolled(turn, warps, merge),
-    )
+    kept = [shared_tensor(var.dtype, warps) for var in total.variables]
+    if threadIdx.x % WARP == 0:
+        for told, var in static(zip(kept, total.variables, strict=True)):
+            told[threadIdx.x // WARP] = var
+    syncthreads()
+    write(restarted(total))
+    for warp in unroll(warps):
+        write(total.merge([told[warp] for told in kept]))
 
 
-def cluster_meets() -> Body:
-    """All threads of a cluster wait for each other, and see what the others wrote."""
-    return Invoke("cluster_arrive", options=("release",)), Invoke("cluster_wait")
-
-
-def restarted(accumulator: Accumulator) -> Body:
+def restarted(total: Accumulator) -> Body:
     """The accumulator as it was before the first value."""
     return tuple(
         Assign(declared.var, declared.init)
-        for declared in accumulator.start()
+        for declared in total.start()
         if isinstance(declared, Declare) and declared.init is not None
     )
+
+
+class Own:
+    """A reduction of a thread, a warp or a block, which become known one after the other."""
+
+    def __init__(self, number: int, total: Accumulator, width: int, threads: int) -> None:
+        self.numbers, self.total = (number,), total
+        self.width, self.threads = width, threads
+
+    def prepare(self) -> None:
+        """Nothing has to be there before."""
+
+    def start(self, number: int) -> Accumulator:
+        """A thread begins to reduce what it has of a row."""
+        write(self.total.start())
+        return self.total
+
+    @part
+    def finish(self, again: Expr) -> None:
+        """All threads of the row know the result."""
+        if self.width > 1:
+            across_warp(self.total)
+        if self.width > WARP:
+            across_block(self.total, self.threads // WARP)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from hidet.ir.expr import Address, Expr, Load, Var
+from hidet.ir.expr import Address, Expr, Load, Value, Var
 from hidet.ir.stmt import Body, Declare, Invoke
 from hidet.ir.walk import substitute, variables
 from hidet.schedules.automatic.access import reads, stride
@@ -68,29 +68,20 @@ class Ring:
         """The arrays."""
         return tuple(Declare(array) for array in self.arrays.values())
 
-    def index(self, number: Expr, slot: Expr) -> Expr:
+    def index(self, number: Value, slot: Expr) -> Expr:
         """Where element `slot`, in a piece or beyond, lies from piece `number` of all rows on."""
         piece = (number + slot // self.lanes) % self.pieces
         return (piece * self.threads + THREAD) * self.lanes + slot % self.lanes
 
-    def begin(self, number: Expr, slot: Expr, here: Mapping[Var, Expr]) -> Body:
-        """Begin to copy an element of piece `number`."""
-        where = self.index(number, slot)
+    def begin(self, row: Value, slot: Expr, here: Mapping[Var, Expr]) -> Body:
+        """Begin to copy an element of a block's row number `row`."""
+        where = self.index(row * self.turns, slot)
         return tuple(
             Invoke("store_async", (Address(array, (where,)), substitute(read, here)))
             for read, array in self.arrays.items()
         )
 
-    def loads(self, row: Expr, slot: Expr) -> dict[Expr, Expr]:
+    def loads(self, row: Value, slot: Expr) -> dict[Expr, Expr]:
         """What is read instead of memory in a block's row number `row`."""
         where = self.index(row * self.turns, slot)
         return {read: Load(array, (where,)) for read, array in self.arrays.items()}
-
-    def await_row(self) -> Body:
-        """Wait for the row that is next in turn, not for what is behind it."""
-        return (Invoke("cp_async_wait_group", options=(self.pieces - self.turns,)),)
-
-
-def piece_done() -> Body:
-    """The copies of a piece have begun; also where there was nothing left to copy."""
-    return (Invoke("cp_async_commit_group"),)

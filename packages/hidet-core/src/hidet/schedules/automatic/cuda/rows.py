@@ -1,4 +1,4 @@
-"""Definitions with reductions on CUDA.
+"""Definitions with reductions on CUDA: the plan of their kernel, which `row_template.py` writes.
 
 The threads are split into groups of `width` that share a row: a whole block, a warp, or a single
 thread. A row is an index of the output axes that the reductions depend on; the group first computes
@@ -8,13 +8,14 @@ the row's reductions together, each once, then writes the row's elements.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from hidet.compute.places import ravel, unravel
 from hidet.compute.sizes import product
-from hidet.ir.expr import Expr, Get, Var, constant, convert
-from hidet.ir.kernel import Kernel
-from hidet.ir.stmt import Body, If, Put
+from hidet.ir.expr import Expr, Get, Value, Var, convert
+from hidet.ir.stmt import Put
 from hidet.ir.walk import replaced, substitute, variables
+from hidet.lang import Int, part, static
 from hidet.schedules.automatic.access import (
     constant_size,
     contiguous,
@@ -23,12 +24,13 @@ from hidet.schedules.automatic.access import (
     reads,
     stride,
 )
-from hidet.schedules.automatic.cuda.grid import BLOCK, THREAD, guarded, kernel
+from hidet.schedules.automatic.cuda.grid import BLOCK, THREAD
 from hidet.schedules.automatic.cuda.kept import Kept
 from hidet.schedules.automatic.cuda.meeting import Crowd, Meeting, meetings
-from hidet.schedules.automatic.cuda.merge import across_block, across_warp, cluster_meets
+from hidet.schedules.automatic.cuda.merge import Own
 from hidet.schedules.automatic.cuda.row_shape import Shape, group_lanes
-from hidet.schedules.automatic.cuda.spread import WRITTEN_OUT, Element, Spread
+from hidet.schedules.automatic.cuda.spread import WRITTEN_OUT, Element, Place, Spread, whole_turns
+from hidet.schedules.automatic.cuda.writing import write
 from hidet.schedules.automatic.emit import (
     Accumulator,
     AnyReduce,
@@ -37,7 +39,7 @@ from hidet.schedules.automatic.emit import (
     with_serial_reductions,
 )
 from hidet.schedules.automatic.plan import MapStage
-from hidet.target import ACCESS_BYTES, WARP, Target
+from hidet.target import ACCESS_BYTES, Target
 from hidet.types import Scope, Size, i32
 
 MOST_WRITTEN_OUT = 8
@@ -46,29 +48,37 @@ LARGE = 512
 """Threads of a row beyond which each has few registers."""
 
 
+@dataclass(frozen=True)
+class Row:
+    """A row that a block works on: how many it has had before, and its place in the results."""
+
+    again: Value
+    index: dict[Var, Expr]
+
+
 class Rows:
-    """One kernel in the making: walks over a row, one for each reduction and one to write."""
+    """Walks over a row, one for each reduction and one to write, of what stays in registers."""
 
     def __init__(
         self, stage: MapStage, shape: Shape, reduces: list[AnyReduce], shared_bytes: int
     ) -> None:
         self.stage, self.shape, self.reduces = stage, shape, reduces
         self.sizes = dict(zip(stage.vars, stage.shape, strict=True))
-        self.row: Expr = BLOCK
+        self.first: Expr = BLOCK
         self.lane: Expr = THREAD
         if shape.blocks > 1:
-            self.row = BLOCK // shape.blocks
+            self.first = BLOCK // shape.blocks
             self.lane = BLOCK % shape.blocks * shape.threads + THREAD
         elif shape.rows > 1:
-            self.row = BLOCK * shape.rows + THREAD // shape.width
+            self.first = BLOCK * shape.rows + THREAD // shape.width
             self.lane = THREAD % shape.width
-        self.first = self.row
-        self.again = Var("again", i32)
-        """How many rows a block has had before."""
-        if shape.at_once:
-            self.row = self.first + self.again * shape.at_once
         self.rows = product([self.sizes[var] for var in shape.row_vars])
-        self.index = self.at_row(self.row)
+        self.groups: Size = shape.at_once or ceil_div(self.rows, shape.rows)
+        """Blocks, or clusters of them."""
+        self.taken: Int = ceil_div(self.rows, shape.at_once) if shape.at_once else 1
+        """Rows that one of them takes one after the other."""
+        self.all_there = whole_turns(self.rows, shape.at_once or shape.rows)
+        """Whether there is a row whenever it takes one."""
         self.totals = [Accumulator(each, str(number)) for number, each in enumerate(reduces)]
         pairs = zip(reduces, self.totals, strict=True)
         self.known: dict[Expr, Expr] = {each: total.result for each, total in pairs}
@@ -78,19 +88,34 @@ class Rows:
             values = [stage.value, *(value for _, value in stage.also)]
             self.walks += [Walk(shape.inner_vars, self.inner, value) for value in values]
         self.lanes = [self.walk_lanes(number) for number in range(len(self.walks))]
-        self.meetings = self.merged() if shape.blocks > 1 else []
+        self.meetings = self.merged() if shape.blocks > 1 else self.one_by_one()
         self.place = tuple(Var("k", i32) for _ in self.walks[0].vars)
-        self.resident = 0
-        """Blocks that a multiprocessor should hold, no more and no fewer; 0: as many as fit."""
+        self.resident = self.most_blocks = 0
+        """Blocks that a multiprocessor should hold, at least and at most; 0: as many as fit."""
         self.kept_turns = 0
         self.left: Kept | None = None
         """What is kept of the rest of a long row."""
         self.kept = self.keep(shared_bytes)
 
-    def at_row(self, row: Expr) -> dict[Var, Expr]:
-        """The index of a row."""
+    @property
+    def outs(self) -> tuple[Var, ...]:
+        """The results."""
+        return (self.stage.out, *(out for out, _ in self.stage.also))
+
+    @property
+    def writes(self) -> Expr | bool:
+        """Whether a thread writes what is one for each row."""
+        return self.shape.width == 1 or self.lane.eq(0)
+
+    def number(self, again: Value) -> Expr:
+        """The number of a block's row."""
+        return self.first + again * self.shape.at_once if self.shape.at_once else self.first
+
+    def row(self, again: Value) -> Row:
+        """A block's row."""
         names = self.shape.row_vars
-        return dict(zip(names, unravel(row, [self.sizes[var] for var in names]), strict=True))
+        place = unravel(self.number(again), [self.sizes[var] for var in names])
+        return Row(again, dict(zip(names, place, strict=True)))
 
     def walk_lanes(self, number: int) -> int:
         """How many neighbouring elements a thread takes at once in a walk."""
@@ -104,14 +129,19 @@ class Rows:
         along = contiguous(walk.value, walk.vars[-1])
         return group_lanes(walk.extents, max(found, default=ACCESS_BYTES), along)
 
-    def merged(self) -> list[Meeting]:
+    def one_by_one(self) -> list[Meeting | Own]:
+        """The reductions, of which each becomes known before the next one begins."""
+        shape = self.shape
+        return [Own(n, each, shape.width, shape.threads) for n, each in enumerate(self.totals)]
+
+    def merged(self) -> list[Meeting | Own]:
         """The reductions as parts, which become known in as few meetings as there can be."""
         shape, elements = self.shape, known_product(self.walks[0].extents)
         crowd = Crowd(self.lane, shape.width, shape.blocks, max(self.lanes), elements)
         found = meetings(self.totals, crowd)
-        for number, part in ((n, part) for each in found for n, part in each.parts.items()):
-            self.walks[number] = replace(self.walks[number], value=part.value)
-        return found
+        for number, own in ((n, own) for each in found for n, own in each.parts.items()):
+            self.walks[number] = replace(self.walks[number], value=own.value)
+        return [*found]
 
     def keep(self, shared_bytes: int) -> Kept | None:
         """What is kept from one walk to the next, if all go the same way: of rows that are too long
@@ -163,7 +193,7 @@ class Rows:
         registers = target.registers_per_sm // max(1, blocks * self.shape.threads)
         if blocks < FEWEST or registers < ROOM:
             return
-        self.resident = blocks
+        self.resident = self.most_blocks = blocks
         self.kept.fetch_ahead(registers - OTHERS)
 
     def streamed(self, number: int) -> list[Get]:
@@ -179,18 +209,6 @@ class Rows:
         whole = self.left.arrays.keys() == self.kept.arrays.keys()
         return not whole or 2 * (self.left.nbytes + RESERVED) > shared_bytes
 
-    def kernel(self, name: str, params: tuple[Var, ...]) -> Kernel:
-        """The whole kernel."""
-        kept = [each for kept in (self.kept, self.left) if kept for each in kept.declared()]
-        body = guarded(self.row, self.rows, self.shape.rows, (*kept, *self.whole_row()))
-        groups = self.shape.at_once or ceil_div(self.rows, self.shape.rows)
-        made = kernel(name, params, body, groups * self.shape.blocks, self.shape.threads)
-        cluster = (self.shape.blocks, 1, 1)
-        few = self.resident
-        launch = replace(made.launch, cluster=cluster, min_blocks=few, max_blocks=few)
-        early = tuple(e.tensor for e in self.kept.ahead) if self.kept else ()
-        return replace(made, launch=launch, once=self.once(), early=early)
-
     def once(self) -> tuple[Var, ...]:
         """The tensors of which nothing is needed again, in a kernel that writes little: where as
         much is written as is read, this hinders (H200: 3 % more time), and in long walks such loads
@@ -202,96 +220,66 @@ class Rows:
         turning = (*self.shape.row_vars, *self.walks[0].vars)
         return read_once(self.walks[0].value, [var for var in turning if sizes[var] != 1])
 
-    def whole_row(self) -> Body:
-        """All that is done with a row."""
-        if not self.meetings:
-            reduced = [self.reduction(number) for number in range(len(self.reduces))]
-            return (*(s for each in reduced for s in each), *self.elements())
-        return (*self.prepared(), *self.found(constant(0, i32)), *self.elements())
+    @part
+    def begin(self) -> None:
+        """What is kept from one walk to the next has a place."""
+        for kept in static((self.kept, self.left)):
+            if kept is not None:
+                write(kept.declared())
 
-    def prepared(self) -> Body:
-        """What meetings need; all blocks of a cluster are there to be told."""
-        told = [s for meeting in self.meetings for s in meeting.declared()]
-        totals = [s for total in self.totals for s in total.start()]
-        return (*told, *totals, *(cluster_meets() if self.shape.blocks > 1 else ()))
+    def arrive(self, row: Row) -> None:
+        """A row is read in its first walk."""
 
-    def found(self, row: Expr) -> Body:
-        """All results of a block's row number `row`."""
-        each = [(*self.told(meeting, row), *meeting.finish(row)) for meeting in self.meetings]
-        return tuple(s for statements in each for s in statements)
+    @part
+    def walk(self, number: int, element: Element) -> None:
+        """`element` at every place of a walk, spread over the threads of a row."""
+        for spread in static(self.spreads(number)):
+            spread.each(element)
 
-    def told(self, meeting: Meeting, row: Expr) -> Body:
-        """The threads reduce what they have of a row, and tell it."""
-        reduced = [s for number in meeting.parts for s in self.part(number, meeting)]
-        return (*reduced, *meeting.tell(row))
+    def spreads(self, number: int) -> list[Spread]:
+        """The turns of a walk: those of which much is kept in registers, and the rest."""
+        extents, lanes, width = self.walks[number].extents, self.lanes[number], self.shape.width
+        most = WRITTEN_OUT if self.kept is None else MOST_WRITTEN_OUT
+        every = Spread(extents, self.lane, width, lanes, most, self.kept, self.shape.threads)
+        if self.kept is None or self.turns() == self.kept_turns:
+            return [every]
+        first = self.kept_turns
+        rest = replace(every, kept=self.left, most=WRITTEN_OUT, start=first, kept_from=first)
+        return [replace(every, stop=first), rest]
 
-    def part(self, number: int, meeting: Meeting) -> Body:
-        """What a thread finds of its own."""
-        part = meeting.parts[number].part
-        return meeting.start(number) + self.walk(number, self.taken(number, part))
-
-    def reduction(self, number: int) -> Body:
-        """One reduction by a group of threads; afterwards every one of them knows the result."""
-        total, width = self.totals[number], self.shape.width
-        body = total.start() + self.walk(number, self.taken(number, total))
-        if width > 1:
-            body += across_warp(total)
-        if width > WARP:
-            body += across_block(total, self.shape.threads // WARP, number)
-        return body
-
-    def taken(self, number: int, into: Accumulator) -> Element:
+    def take(
+        self, number: int, row: Row, into: Accumulator, place: Place, slot: Expr, kept: Kept | None
+    ) -> None:
         """An element of a reduction goes into an accumulator."""
+        before, value = with_serial_reductions(self.value(number, row, place, slot, kept), {})
+        write((*before, *into.take(value, ravel(place, self.walks[number].extents))))
 
-        def element(place: tuple[Expr, ...], slot: Expr, kept: Kept | None) -> Body:
-            steps, value = self.at(number, place, slot, kept)
-            before, result = with_serial_reductions(value, {})
-            where = ravel(place, self.walks[number].extents)
-            return steps + before + into.take(result, where)
+    def put(self, row: Row, place: Place, slot: Expr, kept: Kept | None) -> None:
+        """An element of the row is written to all results."""
+        where = row.index | dict(zip(self.shape.inner_vars, place, strict=True))
+        index = tuple(substitute(each, where) for each in self.stage.index)
+        for number, out in enumerate(self.outs, len(self.reduces)):
+            found = self.value(number, row, place, slot, kept)
+            before, value = with_serial_reductions(found, {})
+            write((*before, Put(out, index, convert(value, out.dtype))))
 
-        return element
-
-    def elements(self) -> Body:
+    @part
+    def write(self, row: Row) -> None:
         """The row's elements, spread over its threads."""
-        if not self.inner:
-            body = put(self.stage, self.index, self.known)
-            return body if self.shape.width == 1 else (If(self.lane.eq(0), body),)
+        if self.inner:
+            self.walk(len(self.reduces), partial(self.put, row))
+        elif self.writes:
+            write(put(self.stage, row.index, self.known))
 
-        def element(place: tuple[Expr, ...], slot: Expr, kept: Kept | None) -> Body:
-            where = self.index | dict(zip(self.shape.inner_vars, place, strict=True))
-            if kept is None:
-                return put(self.stage, where, self.known)
-            index = tuple(substitute(e, where) for e in self.stage.index)
-            body: Body = ()
-            outs = (self.stage.out, *(out for out, _ in self.stage.also))
-            for number, out in enumerate(outs, len(self.reduces)):
-                steps, value = self.at(number, place, slot, kept)
-                body += (*steps, Put(out, index, convert(value, out.dtype)))
-            return body
-
-        return self.walk(len(self.reduces), element)
-
-    def at(
-        self, number: int, place: tuple[Expr, ...], slot: Expr, kept: Kept | None
-    ) -> tuple[Body, Expr]:
+    def value(self, number: int, row: Row, place: Place, slot: Expr, kept: Kept | None) -> Expr:
         """The value of an element of a walk, after statements that fill what is kept of it."""
         walk = self.walks[number]
         if kept is None:
             value = replaced(walk.value, self.known)
-            return (), substitute(value, self.index | dict(zip(walk.vars, place, strict=True)))
-        here = self.index | dict(zip(self.place, place, strict=True))
-        steps = tuple(substitute(each, here) for each in kept.stores(number, slot))
-        return steps, substitute(kept.value(number, slot), here)
-
-    def walk(self, number: int, element: Element) -> Body:
-        """`element` at every place of a walk, spread over the threads of a row."""
-        extents, lanes, width = self.walks[number].extents, self.lanes[number], self.shape.width
-        most = WRITTEN_OUT if self.kept is None else MOST_WRITTEN_OUT
-        every = Spread(extents, self.lane, width, lanes, most, self.kept, self.shape.threads)
-        if self.kept is None or ceil_div(product(extents), width * lanes) == self.kept_turns:
-            return every.body(element)
-        rest = replace(every, kept=self.left, most=WRITTEN_OUT, start=self.kept_turns)
-        return replace(every, stop=self.kept_turns).body(element) + rest.body(element)
+            return substitute(value, row.index | dict(zip(walk.vars, place, strict=True)))
+        here = row.index | dict(zip(self.place, place, strict=True))
+        write(substitute(each, here) for each in kept.stores(number, slot))
+        return substitute(kept.value(number, slot), here)
 
 
 @dataclass(frozen=True)

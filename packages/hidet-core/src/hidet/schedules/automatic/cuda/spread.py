@@ -7,14 +7,17 @@ from dataclasses import dataclass
 
 from hidet.compute.places import unravel
 from hidet.compute.sizes import product
-from hidet.ir.expr import Expr, Value, Var, constant, wrap
-from hidet.ir.stmt import Body, For, If, LoopKind
+from hidet.ir.expr import Expr, Value
+from hidet.lang import part, static, unroll, vectorize
+from hidet.lang.loops import Range, Static, span
 from hidet.schedules.automatic.cuda.grid import THREAD
 from hidet.schedules.automatic.cuda.kept import Kept
 from hidet.schedules.automatic.emit import ceil_div
-from hidet.types import Scope, Size, i32
+from hidet.types import Scope, Size
 
-Element = Callable[[tuple[Expr, ...], Expr, Kept | None], Body]
+Place = tuple[Expr, ...]
+Element = Callable[[Place, Expr, Kept | None], None]
+"""Writes what is done with an element: its index, its place in what is kept, and what that is."""
 WRITTEN_OUT = 4
 """Turns that are written out, so that the loads of all of them are in flight together."""
 
@@ -39,34 +42,45 @@ class Spread:
     """Those of the block, which may have several rows."""
     start: int = 0
     stop: int | None = None
+    kept_from: int = 0
+    """The turn whose elements are the first in `kept`."""
 
-    def body(self, element: Element) -> Body:
-        """`element(index, slot, kept)` for all of them; `slot` is the element's place in `kept`."""
-        lanes, width = self.lanes, self.width
-        chunked = (*self.extents[:-1], self.extents[-1] // lanes) if lanes > 1 else self.extents
-        chunks = product(chunked) if self.stop is None else self.stop * width
-        turns = ceil_div(chunks, width) - self.start
-        all_out = turns if isinstance(turns, int) and turns <= self.most else None
-        together = WRITTEN_OUT if all_out is None else all_out
-        outer, turn, part = Var("turn", i32), Var("part", i32), Var("v", i32)
-        step = turn if all_out is not None else outer * together + turn
+    @property
+    def chunked(self) -> tuple[Size, ...]:
+        """The extents, counted in neighbours that a thread takes at once."""
+        return (*self.extents[:-1], self.extents[-1] // self.lanes)
+
+    @part
+    def each(self, element: Element) -> None:
+        """`element(index, slot, kept)` for all of them; `slot` is its place in `kept`."""
+        rounds, together, chunks = self.turns()
+        for outer in rounds:
+            for turn in unroll(together):
+                if chunks is None or self.chunk(outer * together + turn) < chunks:
+                    for v in vectorize(self.lanes):
+                        self.one(element, outer * together + turn, v)
+
+    def turns(self) -> tuple[Range | Static, int, Size | None]:
+        """How often so many turns are written out, and where they end, if in the midst of one."""
+        chunks = product(self.chunked) if self.stop is None else self.stop * self.width
+        turns = ceil_div(chunks, self.width) - self.start
+        together = turns if isinstance(turns, int) and turns <= self.most else WRITTEN_OUT
+        whole = whole_turns(chunks - self.start * self.width, self.width * together)
+        rounds = static((0,)) if turns == together else span(ceil_div(turns, together))
+        return rounds, together, None if whole else chunks
+
+    def chunk(self, step: Expr) -> Expr:
+        """Which neighbours a thread takes in a turn."""
         number = step + self.start
-        shared = self.kept is not None and self.kept.scope is Scope.SHARED
-        slot = step * self.threads + THREAD if shared else step
-        chunk = number * width + self.lane if width > 1 else number
-        place = unravel(chunk, chunked)
-        if lanes > 1:
-            whole = (*place[:-1], place[-1] * lanes + part)
-            inner = element(whole, slot * lanes + part, self.kept)
-            body: Body = (For(part, constant(lanes, i32), inner, LoopKind.VECTOR),)
-        else:
-            body = element(place, slot, self.kept)
-        left = chunks - self.start * width
-        body = body if whole_turns(left, width * together) else (If(chunk < chunks, body),)
-        body = (For(turn, wrap(together), body, LoopKind.UNROLL),)
-        if all_out is not None:
-            return body
-        return (For(outer, wrap(ceil_div(turns, together)), body),)
+        return number * self.width + self.lane if self.width > 1 else number
+
+    def one(self, element: Element, step: Expr, lane: Expr) -> None:
+        """`element` at one of a turn's neighbours, kept in registers or in memory of the block."""
+        *outer, last = unravel(self.chunk(step), self.chunked)
+        slot = step + (self.start - self.kept_from)
+        if self.kept is not None and self.kept.scope is Scope.SHARED:
+            slot = slot * self.threads + THREAD
+        element((*outer, last * self.lanes + lane), slot * self.lanes + lane, self.kept)
 
 
 def whole_turns(count: Value, each: int) -> bool:

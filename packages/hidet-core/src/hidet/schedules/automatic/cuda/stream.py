@@ -4,24 +4,23 @@ shared memory. What gains by the registers of a cluster goes through these: `tur
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
-from hidet.ir.expr import Expr, Var, constant, convert, wrap
-from hidet.ir.kernel import Kernel
-from hidet.ir.stmt import Body, For, If, Invoke, Put
+from hidet.ir.expr import Expr
 from hidet.ir.walk import replaced, substitute
+from hidet.lang import part, static
+from hidet.lang.cuda import syncwarp
 from hidet.schedules.automatic.access import constant_size, known_product
-from hidet.schedules.automatic.cuda.grid import guarded
 from hidet.schedules.automatic.cuda.kept import Kept
-from hidet.schedules.automatic.cuda.meeting import Meeting
-from hidet.schedules.automatic.cuda.ring import Ring, piece_done
+from hidet.schedules.automatic.cuda.ring import Ring
 from hidet.schedules.automatic.cuda.row_shape import Shape, choose_shape, over_cluster
-from hidet.schedules.automatic.cuda.rows import LARGE, RESERVED, Rows
-from hidet.schedules.automatic.cuda.spread import Element, Spread
+from hidet.schedules.automatic.cuda.rows import LARGE, RESERVED, Row, Rows
+from hidet.schedules.automatic.cuda.spread import Element, Place
+from hidet.schedules.automatic.cuda.through_ring import ThroughRing
 from hidet.schedules.automatic.cuda.turns import comes_in_pieces, taken_in_turns
-from hidet.schedules.automatic.emit import AnyReduce, ceil_div
+from hidet.schedules.automatic.emit import AnyReduce
 from hidet.schedules.automatic.plan import MapStage
 from hidet.target import PAIR, Target
-from hidet.types import i32
 
 THREADS = 1024
 """Threads of a block."""
@@ -77,7 +76,7 @@ def streamed(found: Rows, target: Target) -> Stream | None:
     return None
 
 
-class Stream(Rows):
+class Stream(ThroughRing):
     """Walks over rows in a ring in shared memory."""
 
     def __init__(
@@ -86,6 +85,7 @@ class Stream(Rows):
         super().__init__(stage, shape, reduces, shared_bytes)
         turns, lanes = self.turns(), max(self.lanes)
         assert turns is not None
+        self.resident = RESIDENT
         self.lanes = [lanes] * len(self.walks)
         self.meetings = self.merged()
         self.read = self.values()
@@ -93,88 +93,30 @@ class Stream(Rows):
         along = shape.row_vars, self.place
         self.ring = Ring(self.read, along, turns, lanes, shape.threads, shared_bytes)
 
-    def keep(self, shared_bytes: int) -> Kept | None:
-        """Nothing is kept in registers, as all walks read the ring."""
-        return None
-
-    def kernel(self, name: str, params: tuple[Var, ...]) -> Kernel:
-        """The whole kernel, with registers for the blocks of a multiprocessor."""
-        made = super().kernel(name, params)
-        return replace(made, launch=replace(made.launch, min_blocks=RESIDENT))
-
-    def whole_row(self) -> Body:
-        """All rows of a block, after the first pieces have begun."""
-        ring, here = self.ring, self.again
-        start = [s for piece in range(ring.pieces) for s in self.begin(constant(0, i32), piece)]
-        row = (*ring.await_row(), *self.found(here), *self.elements())
-        rows = guarded(self.row, self.rows, self.shape.at_once, row)
-        turns = wrap(ceil_div(self.rows, self.shape.at_once))
-        return (*ring.declared(), *start, *self.prepared(), For(here, turns, rows))
-
-    def begin(self, again: Expr, piece: int) -> Body:
-        """Begin to copy the piece that comes so many after the first one of a block's row."""
-        later, turn = divmod(piece, self.ring.turns)
-        row = self.first + (again + later) * self.shape.at_once
-        index, number = self.at_row(row), again * self.ring.turns + piece
-
-        def element(place: tuple[Expr, ...], slot: Expr, kept: Kept | None) -> Body:
-            here = index | dict(zip(self.place, place, strict=True))
-            return self.ring.begin(number, slot, here)
-
-        copies = self.pieces(0, turn, turn + 1).body(element)
-        return (If(row < self.rows, copies), *piece_done())
-
-    def at(
-        self, number: int, place: tuple[Expr, ...], slot: Expr, kept: Kept | None
-    ) -> tuple[Body, Expr]:
+    def value(self, number: int, row: Row, place: Place, slot: Expr, kept: Kept | None) -> Expr:
         """The value of an element of a walk, of what is in the ring."""
-        here = self.index | dict(zip(self.place, place, strict=True))
-        value = replaced(self.read[number], self.ring.loads(self.again, slot))
-        return (), substitute(value, here)
+        value = replaced(self.read[number], self.ring.loads(row.again, slot))
+        return substitute(value, self.at(row, place))
 
-    def part(self, number: int, meeting: Meeting) -> Body:
-        """What a thread finds of its own; what another walk has read it reads again, as registers
-        do not hold it all."""
-        return (Invoke("syncwarp"), *super().part(number, meeting))
+    @part
+    def walk(self, number: int, element: Element) -> None:
+        """What another walk has read is read again, as registers do not hold it all."""
+        syncwarp()
+        ThroughRing.walk(self, number, element)
 
-    def walk(self, number: int, element: Element) -> Body:
-        """`element` at every place of a walk, all of it written out."""
-        return self.pieces(number, 0, self.ring.turns).body(element)
-
-    def pieces(self, number: int, start: int, stop: int) -> Spread:
-        """The places of some pieces."""
-        shape, turns = self.shape, self.ring.turns
-        extents, lanes = self.walks[number].extents, self.lanes[number]
-        spread = Spread(extents, self.lane, shape.width, lanes, turns, None, shape.threads, start)
-        return spread if stop == turns else replace(spread, stop=stop)
-
-    def elements(self) -> Body:
+    @part
+    def write(self, row: Row) -> None:
         """The row's elements; others take the place of those that are done, some pieces at once."""
-        turns = self.ring.turns
         if not self.inner:
-            return super().elements() + self.next_pieces(0, turns)
-        body: Body = ()
-        for start in range(0, turns, TOGETHER):
-            stop = min(start + TOGETHER, turns)
-            body += self.elements_of(start, stop) + self.next_pieces(start, stop)
-        return body
+            Rows.write(self, row)
+        for start, stop in static(self.steps):
+            if self.inner:
+                self.pieces(start, stop).each(partial(self.put, row))
+            for piece in static(range(start, stop)):
+                self.begin_piece(row.again, piece + self.ring.pieces)
 
-    def next_pieces(self, start: int, stop: int) -> Body:
-        """Begin to copy what takes the place of some pieces of a row."""
-        later = range(start + self.ring.pieces, stop + self.ring.pieces)
-        return tuple(s for piece in later for s in self.begin(self.again, piece))
-
-    def elements_of(self, start: int, stop: int) -> Body:
-        """The elements of some pieces."""
-        outs = (self.stage.out, *(out for out, _ in self.stage.also))
-
-        def element(place: tuple[Expr, ...], slot: Expr, kept: Kept | None) -> Body:
-            where = self.index | dict(zip(self.shape.inner_vars, place, strict=True))
-            index = tuple(substitute(e, where) for e in self.stage.index)
-            slot = slot + start * self.ring.lanes
-            numbers = range(len(self.reduces), len(self.walks))
-            values = [self.at(number, place, slot, None)[1] for number in numbers]
-            pairs = zip(outs, values, strict=True)
-            return tuple(Put(out, index, convert(value, out.dtype)) for out, value in pairs)
-
-        return self.pieces(len(self.reduces), start, stop).body(element)
+    @property
+    def steps(self) -> list[tuple[int, int]]:
+        """Pieces that are written together."""
+        turns = self.ring.turns
+        return [(at, min(at + TOGETHER, turns)) for at in range(0, turns, TOGETHER)]

@@ -13,21 +13,23 @@ which the hardware starts wherever one has ended.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
-from hidet.ir.expr import Expr, Select, Var, constant, convert
-from hidet.ir.kernel import Kernel
-from hidet.ir.stmt import Body, Declare, For, If
+from hidet.ir.expr import Expr, Select, Value, Var, constant, convert
+from hidet.ir.stmt import Declare
 from hidet.ir.walk import replaced, substitute
+from hidet.lang import part, static
 from hidet.schedules.automatic.access import constant_size, known_product
 from hidet.schedules.automatic.cuda.common import Common
-from hidet.schedules.automatic.cuda.grid import BLOCK
 from hidet.schedules.automatic.cuda.kept import Kept
-from hidet.schedules.automatic.cuda.meeting import Part
-from hidet.schedules.automatic.cuda.ring import Ring, piece_done
+from hidet.schedules.automatic.cuda.meeting import Meeting, Part
+from hidet.schedules.automatic.cuda.ring import Ring
 from hidet.schedules.automatic.cuda.rounding import only_rounded
 from hidet.schedules.automatic.cuda.row_shape import MOST_THREADS, Shape
-from hidet.schedules.automatic.cuda.rows import RESERVED, Rows, budget
-from hidet.schedules.automatic.cuda.spread import Element, Spread
+from hidet.schedules.automatic.cuda.rows import RESERVED, Row, Rows, budget
+from hidet.schedules.automatic.cuda.spread import Place
+from hidet.schedules.automatic.cuda.through_ring import ThroughRing
+from hidet.schedules.automatic.cuda.writing import write
 from hidet.schedules.automatic.emit import AnyReduce
 from hidet.schedules.automatic.plan import MapStage, reductions
 from hidet.target import Target
@@ -86,7 +88,7 @@ def turns_of_all(rows: int, at_once: int) -> int:
     return rows * part // (whole * at_once)
 
 
-class Turns(Rows):
+class Turns(ThroughRing):
     """Walks over rows that come through a ring in shared memory into registers."""
 
     def __init__(
@@ -98,14 +100,18 @@ class Turns(Rows):
         resident: int,
         at_once: int,
     ) -> None:
-        super().__init__(stage, shape, reduces, shared_bytes)
-        self.resident, self.at_once = resident, at_once
-        self.long = turns_of_all(known_product([self.rows]), at_once)
+        super().__init__(stage, replace(shape, at_once=at_once), reduces, shared_bytes)
+        rows, group = known_product([self.rows]), self.first
+        self.resident = resident
+        self.long = turns_of_all(rows, at_once)
         """Rows that each of the first clusters takes, `at_once` in number."""
-        self.beginning, self.again = Var("first", i32), Var("again", i32)
-        """A block's first row, and how many it has had before."""
-        self.row = self.beginning + self.again * at_once
-        self.index = self.at_row(self.row)
+        self.groups = at_once + rows - self.long * at_once
+        self.first = first = Var("first", i32)
+        begin = Select(group < at_once, group, group + (self.long - 1) * at_once)
+        self.begun = Declare(first, begin)
+        """A block's first row."""
+        self.taken = Select(group < at_once, constant(self.long, i32), constant(1, i32))
+        self.all_there = False
         turns, lanes = self.turns(), max(self.lanes)
         assert turns is not None
         self.lanes = [lanes] * len(self.walks)
@@ -134,30 +140,26 @@ class Turns(Rows):
         ring = self.ring.pieces >= self.ring.turns and self.ring.narrowest >= WIDE
         return ring and 4 * self.held.most_at_once() <= budget(MOST_THREADS)
 
-    def keep(self, shared_bytes: int) -> Kept | None:
-        """Nothing is kept of rows that the ring does not hold."""
-        return None
-
     def values(self) -> list[Expr]:
         """The values of all walks at one place. What was summed about a thread's own centre serves
         again, seen from that of all."""
         found = super().values()
-        for meeting in self.meetings:
+        for meeting in (each for each in self.meetings if isinstance(each, Meeting)):
             others = [number for number in range(len(found)) if number not in meeting.parts]
-            for number, part in meeting.parts.items():
-                self.serve_again(number, part, others, found)
+            for number, own in meeting.parts.items():
+                self.serve_again(number, own, others, found)
         return found
 
-    def serve_again(self, number: int, part: Part, others: list[int], found: list[Expr]) -> None:
+    def serve_again(self, number: int, own: Part, others: list[int], found: list[Expr]) -> None:
         """Let what walk `number` sums serve in `others`."""
-        if part.pivot is None:
+        if own.pivot is None:
             return
         places = dict(zip(self.walks[number].vars, self.place, strict=True))
-        same = substitute(replaced(part.reduce.value, self.known), places)
-        parts = {same, part.total.result}
+        same = substitute(replaced(own.reduce.value, self.known), places)
+        parts = {same, own.total.result}
         if all(only_rounded(self.written(n, found[n]), parts) for n in others):
-            found[number] = part.pivot.rough(found[number])
-        moved = part.pivot.each(found[number], part.own, self.known[part.pivot.first])
+            found[number] = own.pivot.rough(found[number])
+        moved = own.pivot.each(found[number], own.own, self.known[own.pivot.first])
         if moved is not None:
             for n in others:
                 found[n] = replaced(found[n], {same: moved})
@@ -168,88 +170,40 @@ class Turns(Rows):
         position = number - len(self.reduces)
         return value if position < 0 else convert(value, outs[position].dtype)
 
-    def kernel(self, name: str, params: tuple[Var, ...]) -> Kernel:
-        """The whole kernel, by the clusters that take turns and those of one row."""
-        made = super().kernel(name, params)
-        rows = known_product([self.rows])
-        groups = self.at_once + rows - self.long * self.at_once
-        grid = (constant(groups * self.shape.blocks, i32), *made.launch.grid[1:])
-        return replace(made, launch=replace(made.launch, grid=grid, max_blocks=0))
+    @part
+    def begin(self) -> None:
+        """What is the same for all rows begins to come, then the first pieces."""
+        write((*self.common.declared(), *self.held.declared(), self.begun))
+        if self.common.arrays:
+            self.pieces(0, self.ring.turns).each(self.fetch)
+        ThroughRing.begin(self)
 
-    def whole_row(self) -> Body:
-        """All rows of a block, after the first pieces have begun."""
-        ring, here, number = self.ring, self.again, BLOCK // self.shape.blocks
-        long = number < self.at_once
-        rest = number + (self.long - 1) * self.at_once
-        first = Declare(self.beginning, Select(long, number, rest))
-        mine = Select(long, constant(self.long, i32), constant(1, i32))
-        declared = (*ring.declared(), *self.common.declared(), *self.held.declared())
-        start = [s for piece in range(ring.pieces) for s in self.begin(constant(0, i32), piece)]
-        row = (*self.take(), *self.found(here), *self.elements())
-        rows = For(here, mine, (If(self.row < self.rows, row),))
-        return (*declared, first, *self.fetch(), *start, *self.prepared(), rows)
+    def fetch(self, place: Place, slot: Expr, kept: Kept | None) -> None:
+        """Begin to copy an element that is the same for all rows; it is there when the first piece
+        of a row is."""
+        here = dict(zip(self.place, place, strict=True))
+        write(substitute(each, here) for each in self.common.begin(slot))
 
-    def fetch(self) -> Body:
-        """Begin to copy what is the same for all rows; it is there when the first piece is."""
+    def comes(self, again: Value, later: int) -> Expr | bool:
+        """Whether the cluster takes that row too."""
+        return later == 0 or self.number(again) < self.long * self.shape.at_once
 
-        def element(place: tuple[Expr, ...], slot: Expr, kept: Kept | None) -> Body:
-            here = dict(zip(self.place, place, strict=True))
-            return tuple(substitute(each, here) for each in self.common.begin(slot))
-
-        return self.spread(0, 0, self.ring.turns).body(element) if self.common.arrays else ()
-
-    def begin(self, again: Expr, piece: int) -> Body:
-        """Begin to copy the piece that comes so many after the first one of a block's row."""
-        later, turn = divmod(piece, self.ring.turns)
-        row = self.beginning + (again + later) * self.at_once
-        index = self.at_row(row)
-        number = again * self.ring.turns + piece
-
-        def element(place: tuple[Expr, ...], slot: Expr, kept: Kept | None) -> Body:
-            here = index | dict(zip(self.place, place, strict=True))
-            return self.ring.begin(number, slot, here)
-
-        copies = self.spread(0, turn, turn + 1).body(element)
-        if later == 0:
-            return (*copies, *piece_done())
-        return (If(row < self.long * self.at_once, copies), *piece_done())
-
-    def take(self) -> Body:
+    @part
+    def arrive(self, row: Row) -> None:
         """Take a row's elements out of the ring; others take the place of each piece at once."""
-        body: Body = self.ring.await_row()
-        for turn in range(self.ring.turns):
-            body += self.spread(0, turn, turn + 1).body(self.piece(turn))
-            body += self.begin(self.again, turn + self.ring.pieces)
-        return body
+        ThroughRing.arrive(self, row)
+        for turn in static(range(self.ring.turns)):
+            self.pieces(turn, turn + 1).each(partial(self.hold, row))
+            self.begin_piece(row.again, turn + self.ring.pieces)
 
-    def piece(self, turn: int) -> Element:
+    def hold(self, row: Row, place: Place, slot: Expr, kept: None) -> None:
         """Take an element of a piece."""
+        steps = self.held.stores(0, slot, self.ring.loads(row.again, slot))
+        write(substitute(each, self.at(row, place)) for each in steps)
 
-        def element(place: tuple[Expr, ...], slot: Expr, kept: Kept | None) -> Body:
-            here = self.index | dict(zip(self.place, place, strict=True))
-            slot = slot + turn * self.ring.lanes
-            steps = self.held.stores(0, slot, self.ring.loads(self.again, slot))
-            return tuple(substitute(each, here) for each in steps)
-
-        return element
-
-    def at(
-        self, number: int, place: tuple[Expr, ...], slot: Expr, kept: Kept | None
-    ) -> tuple[Body, Expr]:
+    def value(self, number: int, row: Row, place: Place, slot: Expr, kept: Kept | None) -> Expr:
         """The value of an element of a walk, of what is in registers."""
-        here = self.index | dict(zip(self.place, place, strict=True))
-        there = self.common.loads(slot)
-        steps = self.held.stores(number, slot, there) if number else ()
-        value = replaced(self.held.value(number, slot), there)
-        return tuple(substitute(each, here) for each in steps), substitute(value, here)
-
-    def walk(self, number: int, element: Element) -> Body:
-        """`element` at every place of a walk, all of it written out."""
-        return self.spread(number, 0, self.ring.turns).body(element)
-
-    def spread(self, number: int, start: int, stop: int) -> Spread:
-        """The places of some pieces."""
-        shape, turns = self.shape, self.ring.turns
-        extents, lanes = self.walks[number].extents, self.lanes[number]
-        every = Spread(extents, self.lane, shape.width, lanes, turns, self.held, shape.threads)
-        return replace(every, start=start, stop=None if stop == turns else stop)
+        here, there = self.at(row, place), self.common.loads(slot)
+        if number:
+            write(substitute(each, here) for each in self.held.stores(number, slot, there))
+        return substitute(replaced(self.held.value(number, slot), there), here)
