@@ -6,6 +6,7 @@ import pytest
 from hidet import ops
 from hidet.fusion import partition
 from hidet.graph import symbol, trace_from
+from hidet.ops.products.attention import Attention
 from hidet.ops.products.matmul import Linear, Matmul
 from hidet.ops.windows.conv import Conv
 from hidet.optimize.merge.duplicate_creators import duplicate_creators
@@ -14,7 +15,7 @@ from hidet.options import options
 
 def groups(outputs, inputs):
     graph = trace_from(outputs, inputs)
-    found = partition(graph, lambda op: isinstance(op, Matmul | Linear | Conv))
+    found = partition(graph, lambda op: isinstance(op, Matmul | Linear | Conv | Attention))
     assert {n for g in found for n in g.nodes} == set(graph.nodes)
     made = set(graph.inputs)
     for group in found:  # in an order in which they can run
@@ -43,6 +44,18 @@ def test_an_anchor_takes_what_is_before_and_after():
     x, w, b = square(3)
     result = ops.tanh(ops.matmul(ops.relu(x), w) + b)
     assert groups([result], [x, w, b]) == ["relu_matmul_add_tanh"]
+
+
+def test_a_mask_that_is_looked_up_has_a_kernel_of_its_own():
+    """As relative positions are in DeBERTa; a mask that is computed has none."""
+    q, k, v = (symbol((1, 2, 5, 8)) for _ in range(3))
+    table, at = symbol((2, 5, 9)), symbol((2, 5, 5), "int64")
+    bias = ops.reshape(ops.gather(table, 2, at) / 4.0, (1, 2, 5, 5))
+    found = groups([ops.attention(q, k, v, bias)], [q, k, v, table, at])
+    assert found[-1] == "attention"
+    assert "gather" in found[0]
+    mask = symbol((1, 2, 5, 5))
+    assert groups([ops.attention(q, k, v, mask / 4.0)], [q, k, v, mask]) == ["divide_attention"]
 
 
 def test_a_number_in_an_epilogue_is_no_kernel_of_its_own():

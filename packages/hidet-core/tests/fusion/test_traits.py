@@ -3,7 +3,7 @@
 import pytest
 
 from hidet import ops, seams
-from hidet.fusion.traits import cheap, decides, lands, moves_only
+from hidet.fusion.traits import cheap, decides, lands, looks_up, moves_only
 from hidet.graph import OPERATORS, Foreign, symbol
 
 seams.call("load_operators")
@@ -34,6 +34,14 @@ def test_what_computes_or_chooses_does_not_move_only():
     for made in (ops.relu(X), ops.concat([X, X]), ops.cast(X, "float16")):
         assert not moves_only(op_of(made))
     assert not moves_only(op_of(ops.take(X, [symbol((3,), "int32")])))
+
+
+def test_what_many_elements_decide_is_looked_up():
+    at = symbol((3,), "int32")
+    assert looks_up(op_of(ops.take(X, [at])))
+    assert looks_up(op_of(ops.gather(X, 1, symbol((4, 5), "int64"))))
+    for made in (ops.take(X, [symbol((1,), "int32")]), ops.permute(X, (1, 0)), X + X):
+        assert not looks_up(op_of(made))
 
 
 def test_what_stays_in_the_framework_does_not_move_only():

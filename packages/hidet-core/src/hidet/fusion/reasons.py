@@ -13,8 +13,9 @@ from hidet.fusion.moves import landing
 from hidet.fusion.regions import Regions
 from hidet.fusion.repeating import repeatable, summed_again, weight
 from hidet.fusion.roles import Role, Roles
-from hidet.fusion.traits import cheap, evens_rows, lands, moves_only, read_by_all
+from hidet.fusion.traits import cheap, evens_rows, lands, looks_up, moves_only, read_by_all
 from hidet.graph.tensor import Node, Tensor
+from hidet.ops.products.attention import Attention
 from hidet.optimize.separate_outputs import is_view
 from hidet.schedules.automatic.plan import Stage, has_long_columns, plan, row_kinds
 
@@ -99,6 +100,9 @@ class Reasons:
             return "its functions would be computed for every tile"
         if evens_rows(chain.last.op, node.op):
             return "its rows are even in memory"
+        if isinstance(node.op, Attention) and any(looks_up(each.op) for each in chain.nodes):
+            # Attention has few threads, each of which would wait for one lookup after the other.
+            return "its lookups are better done by many threads"
         if role is Role.ANCHOR and not all(moves_only(each.op) for each in chain.nodes):
             places = [place for place, each in enumerate(node.inputs) if each is tensor]
             if any(read_by_all(node.op, place) for place in places):

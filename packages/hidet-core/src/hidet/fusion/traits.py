@@ -90,6 +90,14 @@ def picks(op: Op) -> bool:
 
 
 @lru_cache(maxsize=4096)
+def looks_up(op: Op) -> bool:
+    """Whether an operand's element is read at an index that many elements of another one decide."""
+    outputs = op.definition().outputs if op.kind == "kernels" else ()
+    index = [e for at in find(outputs, At) for e in at.index if isinstance(e, Expr)]
+    return any(not same(size, 1) for each in find(index, At) for size in each.grid.shape)
+
+
+@lru_cache(maxsize=4096)
 def reads(op: Op, position: int) -> int:
     """How many elements of operand `position` one is made of; those of a loop count once."""
     definition = op.definition()
