@@ -5,7 +5,7 @@ import pytest
 
 from hidet import ops
 from hidet.build.choosing import grouping
-from hidet.build.choosing.choices import chosen, saved_by_padding
+from hidet.build.choosing.choices import choices, chosen, saved_by_padding
 from hidet.build.choosing.grouping import optimized
 from hidet.fusion.traits import evens_rows
 from hidet.graph import from_numpy, symbol, trace_from
@@ -161,6 +161,37 @@ def test_layers_whose_results_others_read_do_not(how):
     after = even_rows(trace_from([z, *more], [x]), always)
     first = next(node for node in after.nodes if isinstance(node.op, Linear))
     assert first.outputs[0].shape == (35, 35)
+
+
+def longest(op, other, written):
+    """More for longer rows."""
+    return float(other.types()[0].shape[-1])
+
+
+@pytest.mark.parametrize(
+    ("k", "width"), [(1000, 1024), (999, 1024), (500, 512), (72, 72), (31, 32)]
+)
+def test_rows_may_be_whole_lines_where_few_zeros_make_them_so(k, width):
+    x = symbol((16, 64), "float16")
+    graph = trace_from([layer(ops.relu(layer(x, k)), 16)], [x])
+    main = split(even_rows(graph, longest)).main
+    assert [node.outputs[0].shape[-1] for node in main.nodes] == [width, width, 16]
+
+
+def test_readers_that_do_not_agree_get_rows_as_they_are():
+    def by_columns(op, other, written):
+        wanted = 1008 if other.infer().shape[-1] == 16 else 1024
+        return -1.0 if written or other.types()[0].shape[-1] != wanted else 1.0
+
+    x = symbol((16, 64), "float16")
+    y = layer(x, 1001)
+    graph = trace_from([layer(y, 16), layer(y, 24)], [x])
+    assert even_rows(graph, by_columns) is graph
+
+
+def test_rows_across_lines_cost_more():
+    even, odd = (choices(Matmul(f16[n, n], f16[n, n]), TARGET)[0].seconds for n in (2048, 2040))
+    assert 1.3 < odd / even < 1.8
 
 
 def test_on_gpus_alone():

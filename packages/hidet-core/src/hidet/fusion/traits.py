@@ -27,7 +27,7 @@ from hidet.ir.walk import contains, find, postorder
 from hidet.ops.products.attention import Attention
 from hidet.ops.products.matmul import Linear, Matmul
 from hidet.ops.tensors.pad import Pad
-from hidet.optimize.layout.even_forms import is_odd
+from hidet.optimize.layout.even_forms import EVEN_BYTES, LINE_BYTES, is_odd
 from hidet.schedules.attention import FEW_ROWS
 
 TESTS = frozenset({"floor", "ceil", "trunc", "rint", "isnan", "isinf", "isfinite", "signbit"})
@@ -125,11 +125,13 @@ def read_by_all(op: Op, position: int) -> bool:
 
 
 def evens_rows(op: Op, reader: Op) -> bool:
-    """Whether an operator pads rows of a matmul's operand so that they are whole 16 bytes, as
-    copies of them have to be: nothing is won where they are padded as they are read."""
+    """Whether an operator pads rows of a matmul's operand so that they are whole 16 bytes or whole
+    lines, as they had better be in memory: nothing is won where they are padded as they are read.
+    """
     if not (isinstance(op, Pad) and isinstance(reader, Linear | Matmul)):
         return False
-    return is_odd(op.x) and not is_odd(op.infer())
+    made = op.infer()
+    return any(is_odd(op.x, n) and not is_odd(made, n) for n in (EVEN_BYTES, LINE_BYTES))
 
 
 @lru_cache(maxsize=4096)

@@ -54,6 +54,9 @@ class WgmmaCycles:
     """Cycles that the copy engine takes for a row of a box, of at most 128 bytes."""
     partial: float
     """How much longer it takes for a row of which the tensor has only a part."""
+    crossing: float
+    """How much longer it takes for rows of a matrix that do not begin at multiples of 128 bytes:
+    each lies in two lines."""
     writing: float
     """Cycles in which a warpgroup writes 64 columns of its rows."""
     moving: float
@@ -200,6 +203,7 @@ H200 = Measured(
         crowded=1.17,
         copy=2.0,
         partial=4.0,
+        crossing=2.6,
         writing=1200,
         moving=400,
         least=280,

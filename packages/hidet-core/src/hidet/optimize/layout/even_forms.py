@@ -1,4 +1,4 @@
-"""How operands of matmuls lie whose rows are whole 16 bytes."""
+"""How operands of matmuls lie whose rows are whole accesses, or whole lines of memory."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ from hidet.graph.tensor import Tensor
 from hidet.ops.products.matmul import Linear, Matmul
 from hidet.types import TensorType
 
-EVEN_BYTES = 16
-"""What the bytes of a row are a multiple of where whole accesses copy it."""
+EVEN_BYTES, LINE_BYTES = 16, 128
+"""What the bytes of a row are a multiple of where whole accesses copy it, and where what these
+bring of it, a line at a time, lies in one line of memory."""
+MOST_ZEROS = 1 / 8
+"""How many zeros, for each element that there is, are brought for the sake of lines at most."""
 
 Product: TypeAlias = "Linear | Matmul"
 
@@ -48,18 +51,27 @@ class Form:
         return padded(x, x.ndim - (1 if self.along_k else 2), self.k)
 
 
-def forms(op: Product) -> tuple[Form, Form] | None:
-    """The forms of both operands with even rows; None where nothing changes, or can be known."""
+def ways(op: Product) -> list[tuple[Form, Form]]:
+    """The forms of both operands with even rows, and with rows of whole lines; none where nothing
+    changes, or can be known."""
+    found = [forms(op, each) for each in (EVEN_BYTES, LINE_BYTES)]
+    return list(dict.fromkeys(each for each in found if each is not None))
+
+
+def forms(op: Product, multiple: int) -> tuple[Form, Form] | None:
+    """The forms of both operands with rows of multiples of so many bytes, if they have others."""
     a, b = operands(op)
     own = along_k(op)
     k, rows = a.shape[-1 if own[0] else -2], (a.shape[-1], b.shape[-1])
     if not (isinstance(k, int) and all(isinstance(size, int) for size in rows)):
         return None
-    step = max(even_step(a), even_step(b))
+    step = max(step_of(a, multiple), step_of(b, multiple))
     turned = [not along and size % step != 0 for along, size in zip(own, rows, strict=True)]
     along = [one or other for one, other in zip(own, turned, strict=True)]
     whole = rounded(k, step) if any(along) else k
     if whole == k and not any(turned):
+        return None
+    if multiple > EVEN_BYTES and whole > k * (1 + MOST_ZEROS):
         return None
     first, second = (Form(*each, whole) for each in zip(along, turned, strict=True))
     return first, second
@@ -83,19 +95,17 @@ def multiplied(op: Product, a: Tensor, b: Tensor, bias: Tensor | None, form: Any
 
 
 def with_wide_result(
-    op: Product, weight: Tensor, bias: Tensor | None
+    op: Product, weight: Tensor, bias: Tensor | None, n: int
 ) -> tuple[Tensor, Tensor | None]:
-    """A weight and a bias with zeros for columns behind those of the result, up to even rows."""
-    result = op.infer()
-    n = rounded(numbers(result.shape[-1:])[0], even_step(result))
+    """A weight and a bias with zeros for columns behind those of the result, up to n of them."""
     axis = weight.ndim - (2 if along_k(op)[1] else 1)
     return padded(weight, axis, n), None if bias is None else padded(bias, 0, n)
 
 
-def is_odd(of: TensorType) -> bool:
-    """Whether a tensor's rows, of known length, are not whole 16 bytes."""
+def is_odd(of: TensorType, multiple: int = EVEN_BYTES) -> bool:
+    """Whether a tensor's rows, of known length, are no multiple of so many bytes."""
     size = of.shape[-1] if of.shape else 0
-    return isinstance(size, int) and size % even_step(of) != 0
+    return isinstance(size, int) and size % step_of(of, multiple) != 0
 
 
 def operands(op: Product) -> tuple[TensorType, TensorType]:
@@ -108,9 +118,9 @@ def along_k(op: Product) -> tuple[bool, bool]:
     return (True, True) if isinstance(op, Linear) else (not op.transpose_a, op.transpose_b)
 
 
-def even_step(of: TensorType) -> int:
-    """How many elements 16 bytes are."""
-    return max(1, EVEN_BYTES // of.dtype.nbytes)
+def step_of(of: TensorType, multiple: int) -> int:
+    """How many elements so many bytes are."""
+    return max(1, multiple // of.dtype.nbytes)
 
 
 def rounded(size: int, step: int) -> int:

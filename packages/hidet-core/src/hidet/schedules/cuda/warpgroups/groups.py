@@ -18,7 +18,6 @@ from hidet.schedules.forms import Formed
 from hidet.schedules.space import choice
 from hidet.schedules.typical import estimated
 from hidet.target import WARP, WARPGROUP, Target
-from hidet.target.measured import WgmmaCycles
 from hidet.types import DType, Size, f16, f32, i32
 
 PRODUCER = WARP
@@ -141,7 +140,7 @@ class Warpgroups(Formed):
         """How long one of so many blocks on a multiprocessor takes for so many tiles, and how much
         of that after all operands have come."""
         taken, turns = target.measured.wgmma, self.turns(p)
-        busy = self.busy(p, taken)
+        busy = self.busy(p, target)
         alone = turns * max(busy, taken.least, taken.beside + taken.latency / self.stages)
         if self.slices > 1:
             sums = prod(self.block) * sum_type(p.a.dtype).nbytes
@@ -155,8 +154,9 @@ class Warpgroups(Formed):
         each, last = max(shared, alone + writing) + BETWEEN, max(shared, alone + writing / 2)
         return (tiles - 1) * each + last, writing / 2
 
-    def busy(self, p: Contraction, taken: WgmmaCycles) -> float:
+    def busy(self, p: Contraction, target: Target) -> float:
         """A turn: products, the shared memory that tiles go into and come from, or the copies."""
+        taken, blocks = target.measured.wgmma, estimated(self.tiles(p)) * self.slices
         rows, columns = self.block
         sides = self.sides(p)
         depth = sides[0].row_bytes
@@ -165,7 +165,8 @@ class Warpgroups(Formed):
         brought = sum(side.brought_bytes for side in sides)
         read = rows // 64 * (64 + columns) * depth
         moved = (brought + read) / taken.shared_rate * (taken.clustered if self.slices > 1 else 1)
-        copied = sum(side.copying(taken.partial) for side in sides) * taken.copy
+        share = min(1.0, blocks / target.cores)
+        copied = sum(side.copying(taken, share) for side in sides) * taken.copy
         return max(products, moved, copied)
 
     def work_on(self, p: Contraction, target: Target) -> Work:

@@ -8,7 +8,7 @@ from typing import Any
 from hidet.compute.sizes import Shape, product, same, same_shape
 from hidet.lang import Int, Pointer, address, cdiv, part, static
 from hidet.lang.cuda import tensor_map, tma_load
-from hidet.schedules.cuda.warpgroups.operand import Held, Operand, has_even_rows
+from hidet.schedules.cuda.warpgroups.operand import DEPTH_BYTES, Held, Operand, has_even_rows
 from hidet.schedules.cuda.warpgroups.tile_order import Tile
 from hidet.schedules.product import Product
 from hidet.types import Size, TensorType
@@ -71,6 +71,11 @@ class Matrix(Operand):
         there = isinstance(pitch, int) or isinstance(k, int)
         regular = not self.stacked or same_shape(self.stack, self.product.stack)
         return has_even_rows(self.of, pitch) and there and regular
+
+    @property
+    def crosses_lines(self) -> bool:
+        pitch = self.shape[-1]
+        return isinstance(pitch, int) and pitch * self.of.dtype.nbytes % DEPTH_BYTES != 0
 
     @property
     def piece(self) -> int:

@@ -18,6 +18,7 @@ from hidet.lang.cuda.wgmma import Descriptor
 from hidet.mapping.swizzle import SwizzledLayout
 from hidet.schedules.contraction import together
 from hidet.schedules.cuda.warpgroups.tile_order import Tile
+from hidet.target.measured import WgmmaCycles
 from hidet.types import DType, PointerType, Size, TensorType, u64
 
 DEPTH_BYTES = 128
@@ -60,13 +61,20 @@ class Operand(ABC):
     def along(self) -> Size:
         """Neighbours along k that copies find side by side, in pieces of `depth`."""
 
-    def copying(self, partial: float) -> float:
-        """The rows of a line that the copies of a turn take as long as; `partial`: how much longer
-        one takes that has only a part of a line's elements."""
+    @property
+    def crosses_lines(self) -> bool:
+        """Whether rows that copies bring begin in the midst of lines of memory."""
+        return False
+
+    def copying(self, taken: WgmmaCycles, share: float) -> float:
+        """The rows of a line that the copies of a turn take as long as, where this part of all
+        multiprocessors copy: what crosses lines is as much more for the L2 cache that they share.
+        """
+        each = max(1, taken.crossing * share) if self.crosses_lines else 1
         if not (self.along_k and isinstance(self.along, int)) or self.along % self.depth == 0:
-            return self.brought * self.effort
+            return self.brought * self.effort * each
         pieces = -(-self.along // self.depth)
-        return self.brought * self.effort * (1 + (partial - 1) / pieces)
+        return self.brought * self.effort * (each + (taken.partial - each) / pieces)
 
     @property
     def ahead(self) -> bool:
