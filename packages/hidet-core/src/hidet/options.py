@@ -139,15 +139,15 @@ search_space = Option(
     "How many schedules of an operator to measure: 0 none, the cost model decides; 1 its best "
     "eight; 2 all that may be the fastest. The tuner skips candidates that the cost model predicts "
     "to be slower than the best one measured so far, by a margin that it learns from its own "
-    "errors.",
+    "errors. Those that whole calls are not faster with give way to the cost model's.",
     int,
     allowed=(0, 1, 2),
 )
 tune_seconds = Option(
     "tune_seconds",
     0,
-    "Seconds that measuring schedules may take in one compilation, which keeps the best so far; "
-    "0: no limit.",
+    "Seconds that measuring schedules may take in one compilation, which keeps the best so far: "
+    "seven tenths for operators alone, the rest for whole calls; 0: no limit.",
     int,
 )
 precision = Option(

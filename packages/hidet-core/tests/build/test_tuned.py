@@ -10,7 +10,7 @@ from hidet import ops
 from hidet.build.choosing.grouping import optimized
 from hidet.build.compile import compile_graph
 from hidet.build.draft import Draft
-from hidet.build.measured import tuned
+from hidet.build.measured import tuned, tuner
 from hidet.build.measured.tuning_facts import device_name, facts_of, subject_of
 from hidet.graph import evaluate, symbol, trace_from
 from hidet.graph.dims import size_symbol
@@ -33,6 +33,7 @@ from .tuned_graphs import (
     dense,
     only_record,
     records,
+    takes,
 )
 
 CUDA = Target.parse("sm_90a")
@@ -52,7 +53,7 @@ def no_contest(monkeypatch):
 
 def test_space_0_measures_nothing_and_keeps_nothing(monkeypatch):
     no_contest(monkeypatch)
-    monkeypatch.setattr(tuned, "Testbed", None)
+    monkeypatch.setattr(tuner, "Testbed", None)
     graph = dense()
     check(graph, compiled(graph, 0))
     assert not records()
@@ -132,6 +133,7 @@ def test_the_choice_is_what_is_compiled_and_enters_the_key(monkeypatch):
     record = Record(2, name_of(slow), ())
     store.keep(entry["facts"], device_name("cpu"), record)
     no_contest(monkeypatch)
+    takes(monkeypatch, 1.0, 0.5)
     other = compiled(graph, 2)
     assert set(other.archive.binaries) != set(plain.archive.binaries)
     check(graph, other)
@@ -223,7 +225,7 @@ def test_the_best_few_of_all_come_before_the_whole_space_of_any(monkeypatch):
         seen.append((subject, self.glance))
         return Record(0 if self.glance else 2, next(iter(found)), (Trial(next(iter(found)), 1.0),))
 
-    monkeypatch.setattr(tuned.Tuner, "search", search)
+    monkeypatch.setattr(tuner.Tuner, "search", search)
     compiled(two_products(), 2)
     first, second, *_ = dict.fromkeys(subject for subject, _ in seen)
     assert seen == [(first, True), (second, True), (first, False), (second, False)]
@@ -249,7 +251,7 @@ def test_what_is_known_is_kept_while_a_search_goes_on(monkeypatch):
 
 
 def test_a_deadline_keeps_the_best_and_compiles_on(monkeypatch):
-    monkeypatch.setattr("hidet.build.measured.tuned.time", Clock())
+    monkeypatch.setattr("hidet.build.measured.tuner.time", Clock())
     x = symbol([300, 200])
     y = ops.relu(x @ constant(200, 300)) @ constant(300, 400)
     graph = trace_from(y, inputs=[x])
@@ -327,9 +329,9 @@ class FakeBed:
 
 
 def test_candidates_for_a_gpu_are_compiled_and_the_quickest_taken(monkeypatch):
-    monkeypatch.setattr(tuned, "Testbed", FakeBed)
+    monkeypatch.setattr(tuner, "Testbed", FakeBed)
     monkeypatch.setattr(tuned, "measurable", lambda target, device: "cuda:0")
-    monkeypatch.setattr(tuned, "device_name", lambda device: "NVIDIA Test")
+    monkeypatch.setattr(tuner, "device_name", lambda device: "NVIDIA Test")
     graph = dense(64, 64, 64, "float16")
     draft = Draft(graph, CUDA, names(graph))
     with options(search_space=1):

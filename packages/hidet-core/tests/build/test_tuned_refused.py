@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from hidet.build.choosing import choices as known
-from hidet.build.measured import tuned
+from hidet.build.measured import tuner
 from hidet.cost import Work
 from hidet.lang import attr, parallel, script, script_module
 from hidet.ops.products.matmul import Matmul
@@ -92,8 +92,9 @@ def test_where_all_are_wrong_the_automatic_schedule_is_taken(monkeypatch, bad_sc
     graph = dense(columns=32)
     record = Record(2, None, (Trial('["nonsense", {"only": 0}]', None, "1 element is wrong"),))
     found = {record.trials[0].name: ALL(graph.nodes[0].op, Target.parse("cpu"))[0].choice}
-    assert tuned.chosen(record, found) == AUTOMATIC
-    monkeypatch.setattr(tuned.Tuner, "choice", lambda self, subject: AUTOMATIC)
+    assert tuner.chosen(record, found) == AUTOMATIC
+    monkeypatch.setattr(tuner.Tuner, "choice", lambda self, subject: AUTOMATIC)
+    monkeypatch.setattr(tuner.Tuner, "rivals", lambda self, subject: [AUTOMATIC])
     check(graph, compiled(graph, 1))
 
 

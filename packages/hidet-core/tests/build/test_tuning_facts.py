@@ -2,7 +2,13 @@
 
 import json
 
-from hidet.build.measured.tuning_facts import Subject, device_name, facts_of, subject_of
+from hidet.build.measured.tuning_facts import (
+    Subject,
+    device_name,
+    facts_of,
+    network_facts,
+    subject_of,
+)
 from hidet.build.planning.kernels import Shape
 from hidet.fusion.group import Group
 from hidet.graph import randn, symbol, trace_from
@@ -28,6 +34,19 @@ def test_facts_are_data_and_differ_by_what_matters():
     assert facts != facts_of(subject(1000, (1,)), CPU)
     with options(tf32=True):
         assert facts != facts_of(subject(1000), CPU)
+
+
+def test_facts_of_whole_calls_differ_by_their_groups_and_how_many_are_alike():
+    facts = network_facts({subject(1000): 2, subject(64): 1}, CPU)
+    assert json.loads(json.dumps(facts)) == facts
+    assert facts == network_facts({subject(1016): 2, subject(64): 1}, CPU)
+    others = [
+        network_facts({subject(1000): 1, subject(64): 1}, CPU),
+        network_facts({subject(64): 1, subject(1000): 2}, CPU),
+        network_facts({subject(1000, (1,)): 2, subject(64): 1}, CPU),
+        network_facts({subject(1000): 2, subject(64): 1}, Target.parse("cpu+avx2")),
+    ]
+    assert all(each != facts for each in others)
 
 
 def test_weights_and_what_comes_of_them_are_constants():

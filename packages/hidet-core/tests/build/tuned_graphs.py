@@ -7,6 +7,7 @@ import numpy as np
 from hidet import ops
 from hidet.build.choosing import choices as known
 from hidet.build.compile import compile_graph
+from hidet.build.measured.network import Network
 from hidet.build.measured.tuning_facts import device_name
 from hidet.graph import evaluate, from_numpy, symbol, trace_from
 from hidet.options import options
@@ -55,8 +56,10 @@ def check(graph, made):
         assert_close(array_of(view), expected, tensor.dtype, 64.0)
 
 
-def records():
-    return [json.loads(path.read_text()) for path in store.folder().glob("*.json")]
+def records(kind="group"):
+    """What is known of operators, or of whole calls: `kind` is "network" then."""
+    found = [json.loads(path.read_text()) for path in sorted(store.folder().glob("*.json"))]
+    return [each for each in found if kind in each["facts"]]
 
 
 def only_record():
@@ -64,3 +67,16 @@ def only_record():
     ((name, data),) = entry["devices"].items()
     assert name == device_name("cpu")
     return Record.from_json(data)
+
+
+def takes(monkeypatch, *seconds):
+    """Calls of networks take so long, in the order in which they are loaded."""
+    left = list(seconds)
+
+    def loaded(self, archive, given, lock):
+        self.took = left.pop(0)
+
+    monkeypatch.setattr(Network, "__init__", loaded)
+    monkeypatch.setattr(Network, "seconds", lambda self: self.took)
+    monkeypatch.setattr(Network, "kernels", lambda self: {})
+    monkeypatch.setattr(Network, "close", lambda self: None)

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from hidet.schedules.base import Choice
+from hidet.schedules.base import AUTOMATIC, Choice
 from hidet.schedules.cpu.matmul import MatmulRegisters
-from hidet.tuning.record import Record, Trial, name_of
+from hidet.tuning.record import Record, Trial, lineup_name, lineup_names, name_of
 
 NAME = name_of(Choice("matmul_panels", MatmulRegisters(rows=6, vectors=4)))
 OTHER = name_of(Choice("matmul_panels", MatmulRegisters(rows=8, vectors=3)))
@@ -16,6 +16,7 @@ RECORD = Record(2, NAME, (Trial(NAME, 1.5e-6), Trial(OTHER, None, "it crashed: S
 
 def test_names_tell_schedule_and_point():
     assert json.loads(NAME) == ["matmul_panels", {"flip": False, "rows": 6, "vectors": 4}]
+    assert json.loads(name_of(AUTOMATIC)) == ["automatic", None]
 
 
 def test_a_record_comes_back_from_json():
@@ -33,3 +34,11 @@ def test_a_record_comes_back_from_json():
 def test_what_is_no_record_is_refused(damage):
     with pytest.raises((ValueError, TypeError)):
         Record.from_json({**RECORD.to_json(), **damage})
+
+
+def test_names_of_several_candidates_together():
+    name = lineup_name([NAME, None, OTHER])
+    assert lineup_names(name) == [NAME, None, OTHER]
+    record = Record(2, name, (Trial(name, 1.0), Trial(lineup_name([None] * 3), 2.0)))
+    assert Record.from_json(json.loads(json.dumps(record.to_json()))) == record
+    assert lineup_names(None) == lineup_names(NAME) == []

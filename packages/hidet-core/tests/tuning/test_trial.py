@@ -1,5 +1,6 @@
 """The other end of a testbed, in this process: constants, poisoned memory, and agreement."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +16,7 @@ from hidet.options import options
 from hidet.runtime.binding.memory import array_of
 from hidet.runtime.plans.archive import read
 from hidet.target import Target
+from hidet.tuning import trial
 from hidet.tuning.problem import problem_of
 from hidet.tuning.trial import Poisoned, Process, Trials
 from hidet.tuning.verdict import Expected, Problem
@@ -89,3 +91,42 @@ def test_a_process_answers_one_question_after_the_other(archives, tmp_path):
     assert process.answer("pose", problem) is None
     assert process.answer("check", 0, archives[0]) == ""
     assert len(process.answer("time", 0, 2, 1.0)) == 2
+
+
+@pytest.mark.parametrize(("weights", "runs"), [(1, 3), (1 << 40, 2)])
+def test_a_small_network_finds_its_weights_in_a_cache(archives, monkeypatch, weights, runs):
+    problem = Problem((X,), (Expected(None, np.maximum(X, 0.0), "float32"),), 4, weights=weights)
+    trials = Trials(problem, "cpu")
+    assert trials.check(0, archives[0]) == ""
+    ran = []
+    plain = trials.run
+    monkeypatch.setattr(trials, "run", lambda number: ran.append(number) or plain(number))
+    monkeypatch.setattr(trials, "flush", ran.clear)
+    trials.time(0, 1, 1.0)
+    assert len(ran) == runs - 1  # what ran ahead of the flush is gone
+
+
+def test_on_a_gpu_inputs_are_written_again_behind_the_flush(archives, monkeypatch):
+    """The driver is made up: copies within the device are noted."""
+    problem = Problem((X,), (Expected(None, np.maximum(X, 0.0), "float32"),), 4, weights=1 << 40)
+    trials = Trials(problem, "cpu")
+    assert trials.check(0, archives[0]) == ""
+    steps = []
+    monkeypatch.setattr(trials, "device", "cuda:0")
+    monkeypatch.setattr(trial, "Work", lambda device, stream: nullcontext())
+    monkeypatch.setattr(trial, "call", lambda name, *given: steps.append((name, *given)))
+    monkeypatch.setattr(trials, "flush", lambda: steps.append("flush"))
+    (view,) = trials.inputs
+    trials.written = [(view, trials.copy(view))]
+    copied = steps.pop()
+    assert copied[0] == "cuMemcpyDtoDAsync"
+    assert copied[2:] == (view.pointer, view.nbytes, 0)
+
+    def timed(run, device, stream):
+        steps.append("timed")
+        return 1.0
+
+    monkeypatch.setattr(trial, "device_seconds", timed)
+    assert trials.once(0) == 1.0
+    again = ("cuMemcpyDtoDAsync", view.pointer, copied[1], view.nbytes, 0)
+    assert steps == ["flush", again, "timed"]

@@ -9,6 +9,7 @@ from hidet import options
 from hidet.__about__ import __version__
 from hidet.build import ahead
 from hidet.build.choosing.grouping import grouped, optimized
+from hidet.build.measured.network import Whole
 from hidet.build.measured.tuned import tuned
 from hidet.build.planning.hoist import hoist
 from hidet.build.planning.kernels import Recipes
@@ -20,6 +21,7 @@ from hidet.build.stages.bodies import regions
 from hidet.build.stages.stages import Stage, cut
 from hidet.build.target import device_of, target_for
 from hidet.build.workers.units import Units
+from hidet.codegen.common.function import Function
 from hidet.fusion.group import Group
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Tensor
@@ -30,6 +32,8 @@ from hidet.runtime.progress import at_work
 from hidet.target import Target
 
 RECIPES = Recipes()
+UNSEEN = {"dump": "", "progress": False}
+"""What is looked at is what is built in the end."""
 
 
 class Draft:
@@ -40,6 +44,7 @@ class Draft:
 
     def __init__(self, graph: FlowGraph, chosen: Target, names: dict[Tensor, str]) -> None:
         self.stages, self.device = GraphStages(graph), device_of(graph)
+        self.given, self.names = graph, names
         self.positions = positions_of(graph)
         with at_work(graph.name, "optimizing"):
             graph = optimized(graph, chosen, [self.stages])
@@ -85,7 +90,29 @@ class Draft:
         derived = self.planners["main"].names
         called = (self.groups[part] for part in self.groups if not part.startswith("prepare"))
         groups = lowered_groups(chain(*called))
-        return tuned(groups, self.target, self.device, derived)
+        whole = Whole(self.given, self.names, self.tried, self.functions)
+        return tuned(groups, self.target, self.device, derived, whole)
+
+    def tried(self) -> Archive:
+        """The archive as the groups are scheduled now, which may change afterwards."""
+        units, groups = Units(self.target), lowered_groups(chain(*self.groups.values()))
+        planners = {part: each.again(units) for part, each in self.planners.items()}
+        reasons = [(group, group.reason) for group in groups]
+        with options.options(**UNSEEN), units:
+            ahead.work_out(groups, units, RECIPES)
+            for part, planner in planners.items():
+                planner.run(self.groups[part], RECIPES)
+            binaries, home = units.compile("Compiling to measure", map(self.functions, groups))
+        for group, reason in reasons:
+            group.reason = reason
+        plans = {part: planner.plan(home) for part, planner in planners.items()}
+        return Archive(hoist(plans), binaries)
+
+    def functions(self, group: Group) -> list[Function]:
+        """The functions of a group as it is scheduled now, as archives to measure have them."""
+        with options.options(**UNSEEN):
+            parts = RECIPES.parts(group, self.target)
+        return [function for part in parts for function in part.recipe.functions]
 
     def archive(self) -> Archive:
         """The archive, without values of weights."""

@@ -22,7 +22,7 @@ from hidet.ir.expr import Expr, Var, constant, wrap
 from hidet.ir.node import Node
 from hidet.ir.walk import postorder, substitute, variables
 from hidet.tuning.verdict import Array, Expected, Problem
-from hidet.types import Size, TensorType, i32
+from hidet.types import Size, TensorType, boolean, i32
 
 SEED = 20
 TYPICAL = 128
@@ -46,6 +46,32 @@ def problem_of(group: Group, graph: FlowGraph, operations: float) -> Problem:
         given.append(np.zeros(shape_of(each, sizes), each.dtype.numpy))
     found = everywhere(graph, given) if operations <= WHOLE else sampled(group, given)
     return Problem(tuple(given), tuple(found), 4 * sum(node.op.factor for node in group.nodes))
+
+
+def harmless_inputs(graph: FlowGraph, total: int) -> list[Array]:
+    """Values for the inputs of a whole model, of which it does what it usually does: floats as the
+    operators want them that read them, masks that let all through, and zeros for numbers, which may
+    be positions in anything. The sizes that only calls tell come to `total` together, where the
+    model's limits let them."""
+    symbols = {var for t in graph.inputs for size in t.shape for var in symbols_in(size)}
+    number = max(1, round(total ** (1 / max(1, len(symbols)))))
+    sizes: dict[Var, Expr] = {}
+    for each in symbols:
+        low, high = graph.limits.get(each.name, (1, None))
+        sizes[each] = constant(max(low, number if high is None else min(number, high)), i32)
+    return [harmless(each, graph, sizes) for each in graph.inputs]
+
+
+def harmless(tensor: Tensor, graph: FlowGraph, sizes: dict[Var, Expr]) -> Array:
+    """Such values for one input."""
+    shape, of = shape_of(tensor, sizes), tensor.dtype
+    if not of.is_float:
+        fill = np.ones if of is boolean else np.zeros
+        return fill(shape, of.numpy)
+    readers = [node.op for node in graph.nodes if any(each is tensor for each in node.inputs)]
+    within = readers[0].within if readers else (0.0, 1.0)
+    block = np.random.default_rng(SEED).uniform(*within, min(BLOCK, max(1, prod(shape))))
+    return np.resize(block.astype(of.numpy), shape)
 
 
 def sizes_of(graph: FlowGraph) -> dict[Var, Expr]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,8 +59,22 @@ class Record:
 
 
 def name_of(choice: Choice) -> str:
-    """A candidate's name in records: its schedule and its point as JSON."""
-    return canonical([choice.schedule, to_json(choice.point)])
+    """A candidate's name in records: its schedule and its point, if it has any, as JSON."""
+    point = None if choice.point is None else to_json(choice.point)
+    return canonical([choice.schedule, point])
+
+
+def lineup_name(names: Sequence[str | None]) -> str:
+    """The name in records of several operators' candidates together; None: the cost model's."""
+    return canonical([None if each is None else json.loads(each) for each in names])
+
+
+def lineup_names(name: str | None) -> list[str | None]:
+    """The candidates' names in the name of several together; none if it is no such name."""
+    found = [] if name is None else json.loads(name)
+    if not isinstance(found, list) or any(isinstance(each, str) for each in found):
+        return []
+    return [None if each is None else canonical(each) for each in found]
 
 
 def canonical(data: Any) -> str:

@@ -62,13 +62,14 @@ def keep(facts: Facts, device: str, record: Record) -> None:
 
 
 def export(path: str | os.PathLike[str]) -> int:
-    """Write all results of this user to a JSON file; returns for how many operators."""
+    """Write all results of this user to a JSON file; returns for how many operators. What whole
+    calls of networks have shown is among them."""
     results = []
     for file in sorted(folder().glob("*.json")):
         facts, records = read(file)
         results += [entry(facts, records)] if records else []
     Path(path).write_text(json.dumps({"hidet_tuning": FORMAT, "results": results}, indent=1))
-    return len(results)
+    return sum(is_of_operator(each["facts"]) for each in results)
 
 
 def load(path: str | os.PathLike[str]) -> int:
@@ -96,7 +97,7 @@ def load(path: str | os.PathLike[str]) -> int:
         for device, record in records.items():
             if device not in here or here[device].level < record.level:
                 keep(facts, device, replace(record, imported=True))
-    return len(fitting)
+    return sum(is_of_operator(facts) for facts, _ in fitting)
 
 
 def parsed(path: str | os.PathLike[str], text: bytes) -> list[tuple[Facts, dict[str, Record]]]:
@@ -116,6 +117,11 @@ def parsed(path: str | os.PathLike[str], text: bytes) -> list[tuple[Facts, dict[
         help = "measure again, and export from this version"
         raise BadArgument(f"{path} has format {number}, not {FORMAT}", help=help)
     return found
+
+
+def is_of_operator(facts: Facts) -> bool:
+    """Whether a result is one operator's, not that of whole calls of a network."""
+    return "network" not in facts
 
 
 def is_ours(facts: Facts) -> bool:

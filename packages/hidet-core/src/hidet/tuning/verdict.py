@@ -31,13 +31,15 @@ class Expected:
 class Problem:
     """Inputs, and for each result what it has to be, up to `factor` units in the last place.
 
-    `constants` are the positions of those inputs that are the same at all calls.
+    `constants` are the positions of those inputs that are the same at all calls, `weights` the
+    bytes of all constants of the graph that it is from.
     """
 
     inputs: tuple[Array, ...]
     expected: tuple[Expected, ...]
     factor: float
     constants: tuple[int, ...] = ()
+    weights: int = 0
 
 
 def constant_name(position: int) -> str:

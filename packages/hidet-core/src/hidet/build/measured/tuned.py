@@ -1,69 +1,172 @@
 """How the anchors of a graph's groups are scheduled: as measured here, or as known from before.
 
-What is measured is the whole group, with its prologues and epilogues: they take registers, and a
-schedule without a hook for one of them needs further kernels, which have to count.
+Candidates are measured alone, then the best of them in whole calls of the graph, against what the
+cost model says: that stays unless calls are faster with others.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Collection, Sequence
-from contextlib import ExitStack
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Collection, Mapping, Sequence
+from math import prod
+from statistics import median
 
 from hidet import options
-from hidet.build.choosing.choices import ranked
-from hidet.build.measured.tuning_facts import Subject, device_name, facts_of, subject_of
-from hidet.build.measured.workshop import Workshop
+from hidet.build.measured.finals import Finals, Lineup
+from hidet.build.measured.network import Whole
+from hidet.build.measured.tuner import Tuner, expected
+from hidet.build.measured.tuning_facts import Subject, network_facts, subject_of
 from hidet.build.target import measurable
-from hidet.errors import NoDevice
 from hidet.errors.warning import warn
 from hidet.fusion.group import Group
 from hidet.graph.tensor import Tensor
 from hidet.ops.indexing.in_place import updated_tensor
-from hidet.schedules.base import AUTOMATIC, Candidate, Choice
+from hidet.schedules.base import Choice
 from hidet.target import Target
 from hidet.tuning import store
-from hidet.tuning.contest import Contest, Refused
-from hidet.tuning.interrupt import Interruptible
-from hidet.tuning.record import Record, Trial, name_of
-from hidet.tuning.report import (
-    Bar,
-    TuningWarning,
-    is_broken,
-    report_hopeless,
-    report_refused,
-)
-from hidet.tuning.search import Keeper, Search
-from hidet.tuning.testbed import Testbed
+from hidet.tuning.record import Record, Trial, lineup_name, lineup_names, name_of
+from hidet.tuning.report import TuningWarning
 
-BEST = 8
-"""Candidates that search space 1 measures."""
+KEPT = "the cost model's schedules are kept"
 
 
 def tuned(
-    groups: Sequence[Group], target: Target, device: str, derived: Collection[Tensor] = ()
+    groups: Sequence[Group],
+    target: Target,
+    device: str,
+    derived: Collection[Tensor] = (),
+    whole: Whole | None = None,
 ) -> list[str]:
     """Choose how each group's anchor is scheduled; the choices by name, in the groups' order.
 
     `device` is where the graph's tensors are, `derived` what is computed before the first call.
-    Ctrl-C ends the search, not the compilation.
+    Of the `whole` graph calls are measured at the end, which decide. Ctrl-C ends the search, not
+    the compilation.
     """
     alike: dict[Subject, list[Group]] = {}
     for group in groups:
         if tunable(group):
             alike.setdefault(subject_of(group, derived), []).append(group)
-    with Tuner(target, measurable(target, device)) as tuner:
+    with Tuner(target, measurable(target, device), weight_bytes(groups, derived)) as tuner:
+        decision = Decision(alike, tuner, whole)
+        lineup = decision.known()
+        for subject, choice in (decision.measured() if lineup is None else lineup).items():
+            for group in alike[subject]:
+                group.choice = choice
+    return [str(group.choice) for group in groups if group.anchor is not None]
+
+
+def weight_bytes(groups: Sequence[Group], derived: Collection[Tensor] = ()) -> int:
+    """The bytes of all that is the same at all calls; none of what has no fixed size."""
+    read = dict.fromkeys(tensor for group in groups for tensor in group.inputs)
+    constants = (each for each in read if each.storage is not None or each in derived)
+    return sum(nbytes_of(each) for each in constants)
+
+
+def nbytes_of(tensor: Tensor) -> int:
+    """The bytes of a tensor; 0 if only calls tell how many."""
+    sizes = [size for size in tensor.shape if isinstance(size, int)]
+    return tensor.dtype.nbytes * prod(sizes) if len(sizes) == len(tensor.shape) else 0
+
+
+class Decision:
+    """How the groups of one graph are scheduled, those that are alike in the same way."""
+
+    def __init__(
+        self, alike: Mapping[Subject, Sequence[Group]], tuner: Tuner, whole: Whole | None
+    ) -> None:
+        self.alike, self.tuner, self.whole = alike, tuner, whole
+        counts = {subject: len(groups) for subject, groups in alike.items()}
+        self.facts = network_facts(counts, tuner.target)
+
+    def known(self) -> Lineup | None:
+        """What whole calls have decided before; None if they have not, or have to again."""
+        record, tuner = store.find(self.facts, self.tuner.name), self.tuner
+        if record is None or (tuner.able and (record.imported or record.level < tuner.level)):
+            return None
+        return self.read(record)
+
+    def read(self, record: Record) -> Lineup | None:
+        """The lineup that a record says is the best; None if it is none of these groups."""
+        names = lineup_names(record.best)
+        if len(names) != len(self.alike):
+            return None
+        found: Lineup = {}
+        for subject, name in zip(self.alike, names, strict=True):
+            named = self.tuner.found(subject) if name is not None else {}
+            if name is not None and name not in named:
+                return None
+            found[subject] = None if name is None else named[name]
+        return found
+
+    def measured(self) -> Lineup:
+        """What is the best by measuring now."""
+        lineup = self.alone()
+        tuner = self.tuner
+        if self.whole is None or tuner.device is None:
+            return lineup
+        rivals = {subject: tuner.rivals(subject) for subject in self.alike}
+        plain: Lineup = {subject: found[0] for subject, found in rivals.items()}
+        if all(len(each) == 1 for each in rivals.values()):
+            return plain
+        if tuner.is_late:
+            warn(TuningWarning(f"whole calls were not measured: the time was up; {KEPT}"))
+            return plain
+        return self.played(self.whole, rivals, plain)
+
+    def alone(self) -> Lineup:
+        """What is the best of each group alone."""
+        tuner, alike = self.tuner, self.alike
         # What takes longest comes first: a deadline costs least then.
-        order = sorted(alike, key=lambda each: -len(alike[each]) * expected(each, target))
+        order = sorted(alike, key=lambda each: -len(alike[each]) * expected(each, tuner.target))
+        found: Lineup = {}
         for tuner.glance in glances(len(order)):
             for number, subject in enumerate(order, 1):
                 tuner.place = f"{number} of {len(order)}"
-                choice = tuner.choice(subject)
-                for group in alike[subject]:
-                    group.choice = choice
-    return [str(group.choice) for group in groups if group.anchor is not None]
+                found[subject] = tuner.choice(subject)
+        return found
+
+    def played(
+        self,
+        whole: Whole,
+        rivals: Mapping[Subject, Sequence[Choice | None]],
+        plain: Lineup,
+    ) -> Lineup:
+        """What is the best in whole calls, which is remembered."""
+        finals: Finals | None = None
+        try:
+            with self.tuner.whole_calls() as (device, lock, until):
+                load = whole.loader(device, lock)
+                finals = Finals(self.alike, rivals, load, whole.kernels, until)
+                finals.run()
+        except KeyboardInterrupt:
+            warn(TuningWarning("the search for schedules was interrupted; the best so far stay"))
+        except Exception as error:  # tuning is not needed to compile: what stops it is told
+            if finals is None or finals.best == finals.plain:
+                warn(TuningWarning(f"whole calls were not measured: {error}; {KEPT}"))
+        if finals is None:
+            return plain
+        if finals.ratios:
+            level = self.tuner.level if finals.complete and self.is_complete else 0
+            store.keep(self.facts, self.tuner.name or "", record_of(finals, level))
+        return finals.best
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the search through each group came to its end."""
+        return all(map(self.tuner.is_complete, self.alike))
+
+
+def record_of(finals: Finals, level: int) -> Record:
+    """What whole calls have shown, as a record whose candidates are lineups."""
+    usual = median(ratio.first for _, ratio in finals.ratios)
+    trials = [Trial(name_of_lineup(finals.plain), usual)]
+    trials += [Trial(name_of_lineup(each), usual * r.value) for each, r in finals.ratios]
+    return Record(level, name_of_lineup(finals.best), tuple(trials))
+
+
+def name_of_lineup(lineup: Lineup) -> str:
+    """A lineup's name in records."""
+    return lineup_name([None if each is None else name_of(each) for each in lineup.values()])
 
 
 def glances(count: int) -> tuple[bool, ...]:
@@ -77,176 +180,3 @@ def glances(count: int) -> tuple[bool, ...]:
 def tunable(group: Group) -> bool:
     """Whether there is anything to choose, and running the group again gives the same again."""
     return group.anchor is not None and all(updated_tensor(t) is None for t in group.results)
-
-
-def candidates_of(subject: Subject, target: Target) -> tuple[Candidate, ...]:
-    """The candidates for a group's anchor, the cheapest by the cost model first."""
-    return ranked(subject.group, target)
-
-
-def expected(subject: Subject, target: Target) -> float:
-    """The seconds that the cost model expects of a group's anchor."""
-    return candidates_of(subject, target)[0].seconds
-
-
-class Tuner:
-    """One search through the groups of a graph, on a device or, without one, in the records."""
-
-    def __init__(self, target: Target, device: str | None) -> None:
-        self.target, self.device, self.level = target, device, options.search_space.get()
-        limit = options.tune_seconds.get()
-        self.until = time.monotonic() + limit if limit else None
-        self.name = None if device is None else device_name(device)
-        self.ended = False
-        self.unknown: set[Subject] = set()
-        self.place = ""
-        """Which of how many operators is looked at, for people."""
-        self.glance = False
-        """Whether the best few are measured now, and the others in another turn."""
-
-    def __enter__(self) -> Tuner:
-        self.stack = ExitStack()
-        self.interrupts = self.stack.enter_context(Interruptible())
-        if self.device is not None:
-            lock = Path(store.folder(), f"{self.device.replace(':', '-')}.lock")
-            self.bed = self.stack.enter_context(Testbed(self.device, lock))
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.stack.close()
-        if self.unknown and error[0] is None:
-            why = f"no device here runs {self.target}" if self.device is None else "the time was up"
-            why = "the search was interrupted" if self.interrupts.noted else why
-            warn(
-                TuningWarning(
-                    f"{len(self.unknown)} operators were not measured to the end: {why}; they are "
-                    "scheduled as the cost model says, or as was best so far"
-                )
-            )
-
-    def choice(self, subject: Subject) -> Choice | None:
-        """The best candidate for a group's anchor; None: the cost model's own choice."""
-        found = {name_of(each.choice): each.choice for each in candidates_of(subject, self.target)}
-        facts = facts_of(subject, self.target)
-        record = store.find(facts, self.name)
-        if record is not None and record.imported and self.able:
-            record = self.verified(subject, found, record)
-        if record is not None and record.level >= self.level and fits(record, found):
-            return chosen(record, found)
-        seen = self.glance and record is not None and record.trials
-        if len(found) > 1 and not seen:
-            if not self.able:
-                self.unknown.add(subject)
-            else:
-                record = self.search(subject, found, record)
-                if record.trials:
-                    store.keep(facts, self.name or "", record)
-        return None if record is None else chosen(record, found)
-
-    @property
-    def able(self) -> bool:
-        """Whether there is a device, and time, to measure on."""
-        late = self.until is not None and time.monotonic() >= self.until
-        return self.device is not None and not (self.ended or self.interrupts.noted or late)
-
-    def verified(self, subject: Subject, found: dict[str, Choice], record: Record) -> Record | None:
-        """A record that was measured elsewhere, if its best candidate computes here what it should.
-
-        None, and a warning, if it does not: then all are measured here.
-        """
-        best = found.get(record.best or "")
-        title = subject.group.name
-        reasons: list[str] = []
-
-        def check(bench: Workshop) -> None:
-            assert best is not None
-            bench.start(best)
-            bench.ready([best], None)
-            try:
-                bench.check(best)
-            except Refused as refusal:
-                reasons.append(str(refusal))
-
-        if best is not None and not self.held(subject, check, title):
-            return record
-        if reasons:
-            trial = Trial(record.best or "", None, reasons[0])
-            report_refused(title, [trial])
-            return None
-        known = replace(record, imported=False)
-        store.keep(facts_of(subject, self.target), self.name or "", known)
-        return known
-
-    def search(self, subject: Subject, found: dict[str, Choice], before: Record | None) -> Record:
-        """Measure what is not known yet, and what was best before."""
-        known = 0 if before is None else before.level
-        most = BEST if self.glance or self.level == 1 else None
-        search = Search(found, before, known if self.glance else self.level, most)
-        title = subject.group.name
-        bar = Bar(f"{self.place}, {title}", len(search.candidates))
-        facts = facts_of(subject, self.target)
-        keeper = Keeper(lambda: store.keep(facts, self.name or "", search.record))
-
-        def run(bench: Workshop) -> None:
-            search.contest = Contest(
-                search.candidates, bench, bar, self.until, keeper, self.estimates(subject)
-            )
-            search.contest.run()
-
-        try:
-            self.held(subject, run, title)
-        finally:
-            bar.close()
-        if search.contest is not None:
-            report_refused(title, search.contest.trials)
-            report_hopeless(title, search.contest.hopeless, len(search.candidates))
-        return search.record
-
-    def estimates(self, subject: Subject) -> dict[Choice, float]:
-        """What the cost model expects of the candidates for a group's anchor."""
-        return {each.choice: each.seconds for each in candidates_of(subject, self.target)}
-
-    def held(self, subject: Subject, work: Callable[[Workshop], None], title: str) -> bool:
-        """Do some work in a workshop; False if it was ended or failed, which is told.
-
-        Ctrl-C ends all searches of this compilation.
-        """
-        own = candidates_of(subject, self.target)[0].choice
-        try:
-            with self.interrupts.waiting(), Workshop(subject, own, self.target, self.bed) as bench:
-                work(bench)
-            return True
-        except KeyboardInterrupt:
-            self.ended = True
-            warn(
-                TuningWarning(
-                    "the search for schedules was interrupted; the best so far are compiled "
-                    "(Ctrl-C again ends the compilation)"
-                )
-            )
-        except Exception as error:  # tuning is not needed to compile: what stops it is told
-            self.ended = isinstance(error, NoDevice)
-            warn(TuningWarning(f"{title} is not tuned: {error}"))
-        return False
-
-
-def fits(record: Record, found: dict[str, Choice]) -> bool:
-    """Whether what was best for a size of the same bucket can be built for this one."""
-    return record.best is None or record.best in found
-
-
-def chosen(record: Record, found: dict[str, Choice]) -> Choice | None:
-    """What to build by a record; None: the cost model's own choice.
-
-    Where nothing was right it is what the cost model likes best of what was not found wrong; the
-    automatic schedule where all was.
-    """
-    if record.best not in found:
-        wrong = {each.name for each in record.trials if is_broken(each)}
-        left = [name for name in found if name not in wrong]
-        best = left[0] if left else None
-    else:
-        best = record.best
-    if best is None:
-        return AUTOMATIC
-    return None if best == next(iter(found)) else found[best]

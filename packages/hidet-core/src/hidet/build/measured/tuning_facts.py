@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,18 +51,34 @@ def facts_of(subject: Subject, target: Target) -> dict[str, Any]:
     assert shape.anchor is not None
     op = shape.wiring[shape.anchor][0]
     names = [each.name for each in SCHEDULES if isinstance(op, each.ops)]
-    # The option that names a target says no more than the target.
-    compiler = {k: v for k, v in Units(target).compiler().items() if k != "target"}
     facts = {
         "group": signature(shape.wiring, [shape.anchor, *shape.also]),
         "constants": subject.constants,
         "target": str(target),
         "among": names,
-        "compiler": compiler,
+        "compiler": compiler_of_records(target),
         **origin(),
     }
     found: dict[str, Any] = json.loads(canonical(facts))
     return found
+
+
+def network_facts(subjects: Mapping[Subject, int], target: Target) -> dict[str, Any]:
+    """What a record of whole calls counts for: the groups, each with how many are alike."""
+    found = {"target": str(target), "compiler": compiler_of_records(target), **origin()}
+    parts = [
+        [facts_of(subject, target)["group"], subject.constants, count]
+        for subject, count in subjects.items()
+    ]
+    digest = hashlib.sha256(canonical(parts).encode()).hexdigest()
+    whole: dict[str, Any] = json.loads(canonical({"network": digest, **found}))
+    return whole
+
+
+def compiler_of_records(target: Target) -> dict[str, object]:
+    """The compiler that a record counts for."""
+    # The option that names a target says no more than the target.
+    return {k: v for k, v in Units(target).compiler().items() if k != "target"}
 
 
 def device_name(device: str) -> str:

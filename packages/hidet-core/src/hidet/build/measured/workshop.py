@@ -34,8 +34,12 @@ class Workshop:
     What candidates make of constants alone they make before they are measured, as in a network.
     """
 
-    def __init__(self, subject: Subject, own: Choice, target: Target, bed: Testbed) -> None:
+    def __init__(
+        self, subject: Subject, own: Choice, target: Target, bed: Testbed, weights: int = 0
+    ) -> None:
         self.subject, self.own, self.target, self.bed = subject, own, target, bed
+        self.weights = weights
+        """Bytes of all constants of the graph, which decide whether caches hold them."""
         self.numbers: dict[Choice, int] = {}
         self.team = Team() if elsewhere(subject) else None
         self.crew = Crew(self.compiled, compilers())
@@ -48,7 +52,8 @@ class Workshop:
         candidate = chosen(group, self.target)
         work = candidate.point.work(group.anchor.op, self.target)
         posed = problem_of(group, alone(group), work.flops)
-        self.bed.pose(replace(posed, constants=self.subject.constants))
+        constants = self.subject.constants
+        self.bed.pose(replace(posed, constants=constants, weights=self.weights))
         self.crew.__enter__()
         return self
 

@@ -81,6 +81,13 @@ class Planner:
         # An output may be another tensor under a new shape, which is then that of the buffer.
         self.outputs = {memory(each): (i, each.type) for i, each in enumerate(graph.outputs)}
 
+    def again(self, units: Units) -> Planner:
+        """One of the same that has written nothing yet."""
+        given = None if self.symbols else self.given
+        made = Planner(self.graph, self.target, units, self.names, self.part, given)
+        made.follows = self.follows
+        return made
+
     def add(self, tensor: Tensor, role: Role, name: str) -> int:
         """Number a tensor's memory."""
         self.number[tensor] = self.buffer(tensor.type, role, name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -78,9 +78,15 @@ class Units:
         key = key_of(source=source, target=str(self.target), compiler=self.compiler())
         return Unit(key[:16], source, key)
 
-    def compile(self, title: str) -> tuple[dict[str, bytes], dict[str, str]]:
-        """The binaries by name, and for each function the binary it is in."""
-        groups = self.grouped()
+    def compile(
+        self, title: str, together: Iterable[Sequence[Function]] | None = None
+    ) -> tuple[dict[str, bytes], dict[str, str]]:
+        """The binaries by name, and for each function the binary it is in.
+
+        Functions that are `together` had better be in a binary of their own, as others have
+        compiled them; by default there are as few as keep compilers busy.
+        """
+        groups = self.grouped() if together is None else self.apart(together)
         units = [self.unit(group) for group in groups]
         if needs_team(self.functions.values()):
             units.append(replace(self.named(team_source()), name=TEAM))
@@ -91,6 +97,16 @@ class Units:
         else:
             binaries = self.crew.results(units, title)
         return {unit.name: b for unit, b in zip(units, binaries, strict=True)}, home
+
+    def apart(self, together: Iterable[Sequence[Function]]) -> list[list[Function]]:
+        """The functions of each unit: on CUDA one, else those that are together, then the rest."""
+        if self.target.kind == "cuda":
+            return self.grouped()
+        left, found = dict(self.functions), []
+        for functions in together:
+            mine = {each.name: each for each in functions if left.pop(each.name, None)}
+            found.append([mine[name] for name in sorted(mine)])
+        return [each for each in (*found, list(left.values())) if each]
 
     def grouped(self) -> list[list[Function]]:
         """The functions of each unit: on CUDA one, else as many as keep every compiler busy.

@@ -89,17 +89,25 @@ def device_seconds(run: Callable[[], object], device: str, stream: int) -> float
     return end.seconds_since(start)
 
 
-def flushing(device: str, stream: int = 0) -> Callable[[], None]:
-    """What fills the last cache of a device with other data."""
+def cache_bytes(device: str) -> int:
+    """The bytes that the last cache of a device holds."""
     if device == "cpu":
         name = "SC_LEVEL3_CACHE_SIZE"
         known = os.sysconf(name) if name in os.sysconf_names else 0
-        array = np.ones(READ * max(known, LEAST_CACHE), np.uint8)
+    else:
+        known = attribute(device, "L2_CACHE_SIZE")
+    return max(known, LEAST_CACHE)
+
+
+def flushing(device: str, stream: int = 0) -> Callable[[], None]:
+    """What fills the last cache of a device with other data."""
+    if device == "cpu":
+        array = np.ones(READ * cache_bytes(device), np.uint8)
 
         def read() -> None:
             array.max()
 
         return read
-    nbytes = FLUSHED * max(attribute(device, "L2_CACHE_SIZE"), LEAST_CACHE)
+    nbytes = FLUSHED * cache_bytes(device)
     memory = CudaAllocator().empty(nbytes, device)
     return lambda: call("cuMemsetD8Async", memory.pointer, 0, nbytes, stream)
