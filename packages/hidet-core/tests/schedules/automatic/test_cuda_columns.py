@@ -9,7 +9,7 @@ from hidet.compute import Input
 from hidet.ir.kernel import LetsNext
 from hidet.passes.launches.signal_next import signals
 from hidet.passes.pipeline import lower
-from hidet.schedules.automatic.cuda.columns import choose_columns, power
+from hidet.schedules.automatic.cuda.column_shape import choose_columns, power
 from hidet.schedules.automatic.emit import row_level
 from hidet.schedules.automatic.plan import plan
 from hidet.target import Target

@@ -13,7 +13,7 @@ from hidet.ir.expr import Var
 from hidet.ops.products.matmul import Linear, Matmul
 from hidet.options import options
 from hidet.schedules.base import candidates
-from hidet.schedules.cuda.small_m.lane_sums import LaneSums
+from hidet.schedules.cuda.lane_sums import LaneSums
 from hidet.schedules.cuda.small_m.matmul import (
     MatmulSmallM,
     MatmulSmallMWarps,

@@ -12,7 +12,7 @@ from hidet.compute import Reduce
 from hidet.ir.expr import Expr, Get, Select, Var, constant
 from hidet.ir.walk import replaced, substitute
 from hidet.schedules.automatic.access import constant_size
-from hidet.schedules.automatic.cuda.columns import choose_columns, on_most
+from hidet.schedules.automatic.cuda.column_shape import choose_columns, on_most
 from hidet.schedules.automatic.emit import free, row_level
 from hidet.schedules.automatic.plan import MapStage, Plan, Stage, reductions
 from hidet.target import Target

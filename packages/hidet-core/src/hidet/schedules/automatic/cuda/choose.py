@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from hidet.ir.expr import Var
 from hidet.ir.kernel import Kernel
-from hidet.schedules.automatic.cuda.columns import choose_columns, columns_kernel
+from hidet.schedules.automatic.cuda.column_shape import choose_columns
+from hidet.schedules.automatic.cuda.columns import columns_kernel
 from hidet.schedules.automatic.cuda.elementwise import elementwise_kernel
 from hidet.schedules.automatic.cuda.grid import BLOCK, THREAD, guarded, kernel
 from hidet.schedules.automatic.cuda.lasting import lasting

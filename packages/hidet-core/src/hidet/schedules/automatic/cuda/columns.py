@@ -9,181 +9,105 @@ reduction is computed once; then the elements of the columns are written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from hidet.compute import Reduce
 from hidet.compute.places import unravel
 from hidet.compute.sizes import product
-from hidet.ir.expr import Address, Expr, Load, Var, constant, wrap
-from hidet.ir.kernel import Kernel, LetsNext
-from hidet.ir.stmt import Body, Declare, For, If, Invoke, LoopKind, Stmt, Store
+from hidet.ir.expr import Expr, Load, Var, constant, convert, wrap
+from hidet.ir.kernel import ONE, Kernel
+from hidet.ir.stmt import Declare, Store
 from hidet.ir.walk import replaced, substitute
-from hidet.schedules.automatic.access import (
-    known_product,
-    mostly_contiguous,
-    read_once,
-    reads,
-    whole_lanes,
+from hidet.lang import (
+    Registers,
+    Shared,
+    address,
+    attr,
+    meta,
+    part,
+    script,
+    shared_tensor,
+    static,
+    unroll,
+    vectorize,
 )
-from hidet.schedules.automatic.cuda.column_parts import in_warp, store, tell_blocks, total_of
-from hidet.schedules.automatic.cuda.grid import BLOCK, THREAD, guarded, kernel
+from hidet.lang.cuda import (
+    blockIdx,
+    cluster_arrive,
+    cluster_wait,
+    fence_mbarrier_init,
+    mbarrier_arrive_expect_tx,
+    mbarrier_init,
+    mbarrier_wait,
+    store_to_block,
+    syncthreads,
+    threadIdx,
+)
+from hidet.schedules.automatic.access import read_once
+from hidet.schedules.automatic.cuda.column_shape import Columns
+from hidet.schedules.automatic.cuda.grid import BLOCK, THREAD, guarded, write
+from hidet.schedules.automatic.cuda.kept import Kept
 from hidet.schedules.automatic.cuda.meeting import spoken
+from hidet.schedules.automatic.cuda.merge import add_up
+from hidet.schedules.automatic.cuda.spread import Place, Spread, whole_turns
 from hidet.schedules.automatic.emit import (
+    Accumulator,
     AnyReduce,
     ceil_div,
-    free,
     joined,
     put,
     with_serial_reductions,
 )
 from hidet.schedules.automatic.plan import MapStage
-from hidet.target import ACCESS_BYTES, PAIR, WARP, Target
-from hidet.types import Scope, Size, TensorType, i32, u64
+from hidet.schedules.cuda.lane_sums import LaneSums
+from hidet.target import WARP
+from hidet.types import DType, Scope, Size, TensorType, i32, u64
 
-THREADS = 256
-ACROSS = 16
-"""Threads side by side: 256 bytes of a row at once."""
-LARGE = 512
-"""Threads of a block that has a multiprocessor to itself or shares it with one other."""
-NARROW = 8
-"""Threads side by side where columns are few: 128 bytes, a line of the caches."""
-SHALLOW = 16
-"""Elements below which one thread takes a whole column."""
-TOGETHER = 1024
-"""Threads of a multiprocessor at a time."""
-FEW = 4
-"""Rows of a thread below which more threads would wait for each other longer than they read."""
+LANES = (1, 2, 4, 8, 16)
+"""The bits in which numbers of lanes differ."""
 IN_FLIGHT = 8
 """Rows that a thread reads before it adds the first."""
-
-
-@dataclass(frozen=True)
-class Columns:
-    """How a stage's work is spread: a block is `across` times `deep` threads; `blocks` of them, a
-    cluster, share columns."""
-
-    outer_vars: tuple[Var, ...]
-    column_vars: tuple[Var, ...]
-    inner_vars: tuple[Var, ...]
-    lanes: int
-    across: int
-    deep: int
-    blocks: int = 1
-    lets_next: LetsNext = LetsNext.READ
-
-    @property
-    def threads(self) -> int:
-        """Threads of a block."""
-        return self.across * self.deep
-
-    @property
-    def resident(self) -> int:
-        """Blocks that a multiprocessor is to hold at a time."""
-        return TOGETHER // max(self.threads, THREADS)
-
-    @property
-    def together(self) -> int:
-        """Threads that share a column."""
-        return self.deep * self.blocks
-
-    @property
-    def width(self) -> int:
-        """Columns of a block."""
-        return self.across * self.lanes
-
-
-def choose_columns(stage: MapStage, reduces: list[AnyReduce], target: Target) -> Columns | None:
-    """The shape, if neighbouring outputs read neighbouring elements and a column's are apart."""
-    real = [var for var, size in zip(stage.vars, stage.shape, strict=True) if size != 1]
-    if not real or 0 in stage.shape or not all(walks_down(each, real[-1]) for each in reduces):
-        return None
-    needed = set().union(*(free(each) for each in reduces))
-    inner = tuple(var for var in real if var not in needed)
-    start = max((real.index(var) + 1 for var in inner), default=len(real) - 1)
-    sizes = dict(zip(stage.vars, stage.shape, strict=True))
-    deepest = max(known_product(each.extents) for each in reduces)
-    shallow = deepest < SHALLOW and not inner
-    start = 0 if shallow else start
-    columns, outer = real[start:], [var for var in real[:start] if var not in inner]
-    lanes = column_lanes(reduces, sizes[columns[-1]])
-    chunks = known_product([sizes[var] for var in columns]) // lanes
-    across = min(power(chunks), THREADS if shallow else ACROSS)
-    deep = 1 if shallow else THREADS // across
-    alone = Columns(tuple(outer), tuple(columns), inner, lanes, across, deep)
-    around = known_product([sizes[var] for var in outer])
-    return alone if shallow else spread(alone, chunks, around, deepest, target)
-
-
-def spread(alone: Columns, chunks: int, around: int, deepest: int, target: Target) -> Columns:
-    """The same over more multiprocessors, if there are few columns: narrower blocks, of as many
-    threads as find rows to read, and then as many in a cluster.
-
-    Clusters are no larger than they must be: a few multiprocessors have no place for large ones
-    (eight of an H200 for those of four blocks), and some of the others get one block too many.
-    Where a multiprocessor has a place for a block of the next kernel beside its own, that may begin
-    from the start on: each finds as many places then.
-    """
-    if -(-chunks // alone.across) * around >= 2 * target.cores:
-        return replace(alone, lets_next=LetsNext.END)
-    across = min(alone.across, NARROW)
-    tiles = -(-chunks // across) * around
-    large = tiles <= 2 * target.cores and deepest * across >= FEW * LARGE
-    threads = LARGE if large else THREADS
-    rows = deepest * across // threads
-    if rows < FEW:
-        return alone
-    blocks, most = 1, min(target.max_blocks_per_cluster, rows // FEW)
-    while 2 * blocks <= most and not on_most(tiles * blocks, target):
-        blocks *= 2
-    if 2 < blocks <= target.max_blocks_per_cluster // 2:  # smaller ones lie more evenly
-        blocks, threads = 2 * blocks, threads // 2
-    beside = 2 * tiles * blocks <= target.cores * (TOGETHER // threads) and blocks <= PAIR
-    lets_next = LetsNext.START if beside else LetsNext.END
-    return replace(alone, across=across, deep=threads // across, blocks=blocks, lets_next=lets_next)
-
-
-def on_most(blocks: int, target: Target) -> bool:
-    """Whether most multiprocessors have one of so many blocks."""
-    return 3 * blocks >= 2 * target.cores
-
-
-def walks_down(reduce: AnyReduce, last: Var) -> bool:
-    """Whether the next element is one step along `last`, and not one step of the reduction."""
-    if not isinstance(reduce, Reduce) or last not in free(reduce):
-        return False
-    along = mostly_contiguous(reduce.value, reduce.vars[-1])
-    return mostly_contiguous(reduce.value, last) and not along
-
-
-def column_lanes(reduces: list[AnyReduce], last: Size) -> int:
-    """How many neighbouring columns one thread takes: 16 bytes, if the innermost axis allows."""
-    found = [read.tensor.dtype.nbytes for each in reduces for read in reads(each.value)]
-    return whole_lanes(ACCESS_BYTES // max(2, *found, 2), last)
-
-
-def power(count: int) -> int:
-    """The least power of two that is not less."""
-    return 1 << max(0, count - 1).bit_length()
 
 
 def columns_kernel(
     stage: MapStage, name: str, params: tuple[Var, ...], shape: Columns, reduces: list[AnyReduce]
 ) -> Kernel:
     """Blocks that each compute the reductions of some columns, then write their elements."""
-    return Writer(stage, shape, len(reduces)).kernel(name, params, reduces)
+    work = Writer(stage, shape, reduces)
+
+    @script(operands=meta.types(params))
+    def columns(operands: Any) -> None:
+        attr.func_name = name
+        attr.cuda_block_dim = shape.threads
+        attr.cuda_cluster_dim = shape.blocks
+        attr.cuda_min_blocks = shape.resident
+        if shape.blocks > 1:
+            work.prepare()
+        for position in static(range(work.count)):
+            work.reduction(position)
+        if shape.inner_vars or shape.deep == 1:
+            work.elements()
+
+    grid = (wrap(work.blocks), ONE, ONE)
+    launch = replace(columns.kernel.launch, grid=grid, lets_next=shape.lets_next)
+    return replace(columns.kernel, launch=launch, once=work.once())
 
 
 class Writer:
     """One kernel in the making."""
 
-    def __init__(self, stage: MapStage, shape: Columns, count: int) -> None:
-        self.stage, self.shape, self.count = stage, shape, count
+    def __init__(self, stage: MapStage, shape: Columns, reduces: Sequence[AnyReduce]) -> None:
+        self.stage, self.shape, self.count = stage, shape, len(reduces)
+        self.reduces = [each for each in reduces if isinstance(each, Reduce)]
+        self.extents = [each.extents for each in self.reduces]
         self.sizes = dict(zip(stage.vars, stage.shape, strict=True))
+        self.inner = [self.sizes[var] for var in shape.inner_vars]
         self.across = THREAD % shape.across if shape.deep > 1 else THREAD
         self.down: Expr = THREAD // shape.across if shape.deep > 1 else constant(0, i32)
-        self.bars = Var("bars", TensorType(u64, (count,), Scope.SHARED))
+        self.bars = Var("bars", TensorType(u64, (self.count,), Scope.SHARED))
         self.known: dict[Expr, Var] = {}
         """Of each reduction so far, where its results are: by lane, or by column of the block."""
         columns = [self.sizes[var] for var in shape.column_vars]
@@ -201,37 +125,34 @@ class Writer:
         self.index: dict[Var, Expr] = dict.fromkeys(stage.vars, constant(0, i32))
         self.index |= zip(shape.outer_vars, unravel(number // tiles, outer), strict=True)
 
-    def kernel(self, name: str, params: tuple[Var, ...], reduces: list[AnyReduce]) -> Kernel:
-        """The whole kernel."""
-        body: list[Stmt] = []
-        if self.shape.blocks > 1:
-            body += self.prepared(reduces)
-        for position, reduce in enumerate(reduces):
-            assert isinstance(reduce, Reduce)
-            body += self.reduction(reduce, position)
-        body += self.elements()
-        shape = self.shape
-        made = kernel(name, params, tuple(body), self.blocks, shape.threads, shape.resident)
-        launch = replace(made.launch, cluster=(shape.blocks, 1, 1), lets_next=shape.lets_next)
-        return replace(made, launch=launch, once=self.once(reduces))
-
-    def prepared(self, reduces: Sequence[AnyReduce]) -> Body:
+    @part
+    def prepare(self) -> None:
         """Where a block is told of columns, by all blocks of its cluster, for each reduction."""
-        begin: list[Stmt] = []
-        for position, reduce in enumerate(reduces):
-            nbytes = self.shape.blocks * self.shape.width * spoken(reduce.value.dtype).nbytes
-            bar = Address(self.bars, (constant(position, i32),))
-            begin.append(Invoke("mbarrier_init", (bar, constant(1, i32))))
-            begin.append(Invoke("mbarrier_arrive_expect_tx", (bar, constant(nbytes, i32))))
-        begin.append(Invoke("fence_mbarrier_init"))
-        here = Invoke("cluster_arrive", options=("relaxed",))
-        return Declare(self.bars), If(THREAD.eq(0), tuple(begin)), here
+        write([Declare(self.bars)])
+        if threadIdx.x == 0:
+            for position in static(range(self.count)):
+                mbarrier_init(self.bar(position), 1)
+                mbarrier_arrive_expect_tx(self.bar(position), self.told_bytes(position))
+            fence_mbarrier_init()
+        cluster_arrive(relaxed=True)
 
-    def once(self, reduces: Sequence[AnyReduce]) -> tuple[Var, ...]:
+    def bar(self, position: int) -> Expr:
+        """Where a block is told of a reduction."""
+        return address(self.bars, position)
+
+    def told_bytes(self, position: int) -> int:
+        """What it is told."""
+        return self.shape.blocks * self.shape.width * spoken(self.dtype(position)).nbytes
+
+    def dtype(self, position: int) -> DType:
+        """The type of a reduction."""
+        return self.reduces[position].value.dtype
+
+    def once(self) -> tuple[Var, ...]:
         """The tensors of which nothing is needed again, in a kernel that writes little."""
-        if len(reduces) > 1 or self.shape.inner_vars:
+        if self.count > 1 or self.shape.inner_vars:
             return ()
-        (reduce,) = reduces
+        (reduce,) = self.reduces
         sizes = self.sizes | dict(zip(reduce.vars, reduce.extents, strict=True))
         return read_once(reduce.value, [var for var, size in sizes.items() if size != 1])
 
@@ -246,132 +167,140 @@ class Writer:
         first = self.across * self.shape.lanes if self.shape.deep > 1 else constant(0, i32)
         return {each: Load(kept, (first + lane,)) for each, kept in self.known.items()}
 
-    def inside(self, body: Body) -> Body:
-        """`body` where this thread's columns are some."""
-        return guarded(self.chunk, self.chunks, self.shape.across, body)
+    @property
+    def inside(self) -> Expr | bool:
+        """Whether this thread's columns are some."""
+        return whole_turns(self.chunks, self.shape.across) or self.chunk < self.chunks
 
-    def vector(self, lane: Var, body: Body, count: int = 0) -> Body:
-        """`body` for each of so many lanes, or all."""
-        return (For(lane, constant(count or self.shape.lanes, i32), body, LoopKind.VECTOR),)
+    @property
+    def is_column(self) -> Expr | bool:
+        """Whether this thread has a column of the block to itself."""
+        return self.shape.width % self.shape.threads == 0 or self.shape.width > THREAD
 
-    def reduction(self, reduce: Reduce, position: int) -> Body:
+    def rows(self, extents: Sequence[Size]) -> Spread:
+        """This thread's rows, a few of them in flight, and its lanes."""
+        shape = self.shape
+        whole = (*extents, shape.lanes)
+        return Spread(
+            whole, self.down, shape.together, shape.lanes, IN_FLIGHT, None, shape.threads,
+            few=IN_FLIGHT,
+        )  # fmt: skip
+
+    @part
+    def reduction(self, position: int) -> None:
         """One reduction of all columns; afterwards every thread can read the results, or elements
         that are one for each column are written."""
-        of = TensorType(reduce.value.dtype, (self.shape.lanes,), Scope.REGISTER)
+        own = self.start(position)
+        if self.inside:
+            self.rows(self.extents[position]).each(partial(self.take, position, own))
+        if self.shape.deep > 1:
+            self.meet(position, own)
+        else:
+            self.know(position, own)
+
+    def start(self, position: int) -> Var:
+        """A thread begins to reduce its columns."""
+        of = TensorType(self.dtype(position), (self.shape.lanes,), Scope.REGISTER)
         own = Var(f"partial{position}", of)
-        lane = Var("v", i32)
+        write([Declare(own, self.reduces[position].identity)])
+        return own
 
-        def element(row: Expr) -> Body:
-            place = dict(zip(reduce.vars, unravel(row, reduce.extents), strict=True))
-            here = self.here(self.chunk, lane)
-            value = substitute(replaced(reduce.value, self.results(lane)), here | place)
-            before, result = with_serial_reductions(value, {})
-            update = joined(reduce.how, Load(own, (lane,)), result)
-            return self.vector(lane, (*before, Store(own, (lane,), update)))
+    def know(self, position: int, where: Any) -> None:
+        """The results of a reduction are there."""
+        self.known[self.reduces[position]] = where
 
-        rows = self.each(product(reduce.extents), element)
-        body = (Declare(own, reduce.identity), *self.inside(rows))
-        if self.shape.deep == 1:
-            self.known[reduce] = own
-            return body
-        return body + self.meet(reduce, own, position)
+    def take(self, position: int, own: Var, place: Place, slot: Expr, kept: Kept | None) -> None:
+        """A thread lets in the element of a row and a lane."""
+        *row, lane = place
+        reduce = self.reduces[position]
+        here = self.here(self.chunk, lane) | dict(zip(reduce.vars, row, strict=True))
+        value = substitute(replaced(reduce.value, self.results(lane)), here)
+        before, result = with_serial_reductions(value, {})
+        update = joined(reduce.how, Load(own, (lane,)), result)
+        write((*before, Store(own, (lane,), update)))
 
-    def each(self, count: Size, element: Callable[[Expr], Body]) -> Body:
-        """`element(row)` for this thread's rows, a few of them in flight."""
-        turns = ceil_div(count, self.shape.together)
-        if isinstance(turns, int) and turns == 0:
-            return ()
-        few = turns if isinstance(turns, int) and turns <= IN_FLIGHT else None
-        together = IN_FLIGHT if few is None else few
-        outer, turn = Var("turn", i32), Var("part", i32)
-        number: Expr = turn if few is not None else outer * together + turn
-        row = number * self.shape.together + self.down
-        body = guarded(row, count, self.shape.together * together, element(row))
-        body = (For(turn, constant(together, i32), body, LoopKind.UNROLL),)
-        return body if few is not None else (For(outer, wrap(ceil_div(turns, together)), body),)
+    @part
+    def meet(self, position: int, own: Registers) -> None:
+        """Combine what the threads of each column have: in a warp, then in the order of warps; then
+        what the blocks of a cluster have, who tell each other."""
+        shape, halves, last = self.shape, self.halves(position), self.ends(position)
+        parts = shared_tensor(own.dtype, (shape.threads // WARP, shape.width))
+        halves.add(own)
+        if shape.across * shape.lanes // halves.held == WARP or self.holds(halves):
+            for v in vectorize(halves.held):
+                column = self.across * shape.lanes + halves.first(threadIdx.x) + v
+                parts[threadIdx.x // WARP, column] = own[v]
+        syncthreads()
+        done = None if last else shared_tensor(own.dtype, shape.width)
+        if shape.blocks > 1:
+            told = shared_tensor(spoken(own.dtype), (shape.blocks, shape.width))
+            if position == 0:
+                cluster_wait()  # all blocks are there to be told
+            if self.is_column:
+                self.tell(position, parts, told, 1 if last else shape.blocks)
+                if not last or blockIdx.x % shape.blocks == 0:
+                    mbarrier_wait(self.bar(position), 0)
+                    self.finish(position, told, done)
+        elif self.is_column:
+            self.finish(position, parts, done)
+        if not last:
+            syncthreads()
+            self.know(position, done)
 
-    def meet(self, reduce: Reduce, own: Var, position: int) -> Body:
-        """Combine what the threads of each column have: in a warp, then in the order of warps."""
-        shape, dtype = self.shape, reduce.value.dtype
-        warps = shape.threads // WARP
-        met = Var(f"met{position}", TensorType(dtype, (warps, shape.width), Scope.SHARED))
-        lane = Var("v", i32)
-        halve, first, count = in_warp(reduce, own, shape.across)
-        mine = (THREAD // WARP, self.across * shape.lanes + first + lane)
-        keep = self.vector(lane, (Store(met, mine, Load(own, (lane,))),), count)
-        holders = shape.across * shape.lanes // count
-        combine = self.by_blocks if shape.blocks > 1 else self.by_warps
-        return (
-            Declare(met),
-            *halve,
-            *guarded(THREAD % WARP, holders, WARP, keep),
-            Invoke("syncthreads"),
-            *combine(reduce, met, position),
-        )
+    def halves(self, position: int) -> LaneSums:
+        """How lanes of a warp that share columns put together what they have."""
+        shape, how = self.shape, self.reduces[position].how
+        distances = tuple(lane for lane in LANES if lane >= shape.across)
+        return LaneSums(shape.lanes, distances, partial(joined, how))
 
-    def by_warps(self, reduce: Reduce, met: Var, position: int) -> Body:
-        """What the warps of a block found, put together."""
-        before, use, after = self.using(reduce, position)
-        return (*before, *self.one_each(total_of(reduce, met, use)), *after)
-
-    def by_blocks(self, reduce: Reduce, met: Var, position: int) -> Body:
-        """The same for columns that the blocks of a cluster share: each tells its part to those
-        who go on, into whose shared memory it writes."""
-        shape, last = self.shape, self.ends(position)
-        told_type = TensorType(spoken(met.dtype), (shape.blocks, shape.width), Scope.SHARED)
-        told, rank = Var(f"told{position}", told_type), BLOCK % shape.blocks
-        bar = Address(self.bars, (constant(position, i32),))
-        count = 1 if last else shape.blocks
-        tell = total_of(reduce, met, lambda total: tell_blocks(told, rank, total, bar, count))
-        before, use, after = self.using(reduce, position)
-        wait = Invoke("mbarrier_wait", (bar, constant(0, i32)), options=("parity",))
-        finish = (wait, *total_of(reduce, told, use))
-        begun = () if position else (Invoke("cluster_wait"),)  # all blocks are there to be told
-        return (
-            *before,
-            Declare(told),
-            *begun,
-            *self.one_each(tell),
-            *self.one_each((If(rank.eq(0), finish),) if last else finish),
-            *after,
-        )
+    def holds(self, halves: LaneSums) -> Expr:
+        """Whether a lane has results of its warp."""
+        return self.shape.across * self.shape.lanes // halves.held > THREAD % WARP
 
     def ends(self, position: int) -> bool:
         """Whether a reduction is the last of all, whose results nobody needs but who finds them."""
         return position == self.count - 1 and not self.shape.inner_vars
 
-    def using(self, reduce: Reduce, position: int) -> tuple[Body, Callable[[Var], Body], Body]:
-        """What becomes of a column's result: the statements before, those of the thread that has
-        it, and those after."""
-        if self.ends(position):
-            return (), partial(self.element, reduce), ()
-        of = TensorType(reduce.value.dtype, (self.shape.width,), Scope.SHARED)
-        done = self.known[reduce] = Var(f"done{position}", of)
-        return (Declare(done),), partial(store, done), (Invoke("syncthreads"),)
+    @part
+    def tell(self, position: int, parts: Shared, told: Shared, listeners: int) -> None:
+        """Write this block's part of a column into the shared memory of the first blocks."""
+        total = self.total(position, "_part")
+        add_up(total, parts)
+        for other in unroll(listeners):
+            there = address(told, blockIdx.x % self.shape.blocks, threadIdx.x)
+            store_to_block(there, convert(total.value, told.dtype), self.bar(position), other)
 
-    def element(self, reduce: Reduce, total: Var) -> Body:
+    @part
+    def finish(self, position: int, parts: Shared, done: Any) -> None:
+        """Put the parts of this thread's column together, for all or to write its elements."""
+        total = self.total(position, "")
+        add_up(total, parts)
+        if done is None:
+            self.write_column(position, total)
+        else:
+            done[threadIdx.x] = total.value
+
+    def total(self, position: int, name: str) -> Accumulator:
+        """A reduction of this thread's column."""
+        return Accumulator(self.reduces[position], f"{name}{position}")
+
+    def write_column(self, position: int, total: Accumulator) -> None:
         """Write the element of the one column that this thread has found the last result of."""
         chunk, lane = self.first + THREAD // self.shape.lanes, THREAD % self.shape.lanes
         known: dict[Expr, Expr] = {each: Load(kept, (THREAD,)) for each, kept in self.known.items()}
-        written = put(self.stage, self.here(chunk, lane), known | {reduce: total})
-        return guarded(chunk, self.chunks, self.shape.across, written)
+        known[self.reduces[position]] = total.value
+        written = put(self.stage, self.here(chunk, lane), known)
+        write(guarded(chunk, self.chunks, self.shape.across, written))
 
-    def one_each(self, body: Body) -> Body:
-        """`body` for each column of the block, by one thread."""
-        return guarded(THREAD, self.shape.width, self.shape.threads, body)
-
-    def elements(self) -> Body:
+    @part
+    def elements(self) -> None:
         """Write the elements of the columns, if that is still to be done: each row of them by other
         threads."""
-        inner = [self.sizes[var] for var in self.shape.inner_vars]
-        lane = Var("v", i32)
+        if self.inside:
+            self.rows(self.inner).each(self.put)
 
-        def element(row: Expr) -> Body:
-            place = dict(zip(self.shape.inner_vars, unravel(row, inner), strict=True))
-            here = self.here(self.chunk, lane)
-            written = put(self.stage, here | place, self.results(lane))
-            return self.vector(lane, written)
-
-        if inner:
-            return self.inside(self.each(product(inner), element))
-        return self.inside(element(constant(0, i32))) if self.shape.deep == 1 else ()
+    def put(self, place: Place, slot: Expr, kept: Kept | None) -> None:
+        """Write the elements of a row and a lane."""
+        *row, lane = place
+        where = dict(zip(self.shape.inner_vars, row, strict=True))
+        write(put(self.stage, self.here(self.chunk, lane) | where, self.results(lane)))

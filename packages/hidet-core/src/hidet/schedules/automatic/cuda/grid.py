@@ -1,10 +1,13 @@
-"""Blocks and threads of automatic CUDA kernels."""
+"""Blocks, threads and statements of automatic CUDA kernels."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from hidet.ir.expr import Builtin, Expr, Value, Var, constant, wrap
 from hidet.ir.kernel import Kernel, KernelKind, Launch
-from hidet.ir.stmt import Body, If
+from hidet.ir.stmt import Body, If, Stmt
+from hidet.lang.recorder import current
 from hidet.types import i32
 
 THREAD = Builtin("threadIdx.x")
@@ -27,3 +30,10 @@ def kernel(
         (wrap(blocks), one, one), (constant(threads, i32), one, one), min_blocks=resident
     )
     return Kernel(name, params, body, KernelKind.CUDA, launch)
+
+
+def write(statements: Iterable[Stmt]) -> None:
+    """Add statements to the script that is being transcribed."""
+    recorder = current("a statement")
+    for each in statements:
+        recorder.emit(each)

@@ -27,8 +27,8 @@ from hidet.lang.cuda import (
     syncwarp,
     threadIdx,
 )
+from hidet.schedules.automatic.cuda.grid import write
 from hidet.schedules.automatic.cuda.merge import across_warp, restarted
-from hidet.schedules.automatic.cuda.writing import write
 from hidet.schedules.automatic.emit import Accumulator, AnyReduce
 from hidet.schedules.automatic.pivot import Pivot, pivot_of
 from hidet.schedules.automatic.plan import reductions

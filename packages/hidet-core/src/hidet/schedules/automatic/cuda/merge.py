@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from hidet.ir.expr import Const, Expr, convert
+from hidet.ir.expr import Expr, convert
 from hidet.ir.stmt import Assign, Body, Declare
-from hidet.lang import part, shared_tensor, static, unroll
-from hidet.lang.cuda import shfl_xor_sync, syncthreads, threadIdx
-from hidet.schedules.automatic.cuda.writing import write
+from hidet.lang import Shared, part, shared_tensor, static, unroll
+from hidet.lang.cuda import syncthreads, threadIdx
+from hidet.schedules.automatic.cuda.grid import write
 from hidet.schedules.automatic.emit import Accumulator
+from hidet.schedules.cuda.lane_sums import exchanged
 from hidet.target import WARP
-from hidet.types import i32, u32
-
-EVERY_LANE = Const(0xFFFFFFFF, u32)
 
 
 @part
@@ -19,12 +17,6 @@ def across_warp(total: Accumulator) -> None:
     """Merge the accumulators of a warp's lanes."""
     for distance in static((16, 8, 4, 2, 1)):
         write(total.merge([exchanged(var, distance) for var in total.variables]))
-
-
-def exchanged(value: Expr, distance: int) -> Expr:
-    """The value that the lane has whose number differs in a bit: shuffles move 16 bits or more."""
-    wide = i32 if value.dtype.bits < 16 else value.dtype
-    return convert(shfl_xor_sync(EVERY_LANE, convert(value, wide), distance), value.dtype)
 
 
 @part
@@ -38,6 +30,14 @@ def across_block(total: Accumulator, warps: int) -> None:
     write(restarted(total))
     for warp in unroll(warps):
         write(total.merge([told[warp] for told in kept]))
+
+
+@part
+def add_up(total: Accumulator, parts: Shared) -> None:
+    """Merge the parts of this thread's column, in their order."""
+    write(total.start())
+    for number in unroll(parts.shape[0]):
+        write(total.merge([convert(parts[number, threadIdx.x], total.value.dtype)]))
 
 
 def restarted(total: Accumulator) -> Body:

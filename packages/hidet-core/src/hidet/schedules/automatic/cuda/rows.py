@@ -24,13 +24,12 @@ from hidet.schedules.automatic.access import (
     reads,
     stride,
 )
-from hidet.schedules.automatic.cuda.grid import BLOCK, THREAD
+from hidet.schedules.automatic.cuda.grid import BLOCK, THREAD, write
 from hidet.schedules.automatic.cuda.kept import Kept
 from hidet.schedules.automatic.cuda.meeting import Crowd, Meeting, meetings
 from hidet.schedules.automatic.cuda.merge import Own
 from hidet.schedules.automatic.cuda.row_shape import Shape, group_lanes
 from hidet.schedules.automatic.cuda.spread import WRITTEN_OUT, Element, Place, Spread, whole_turns
-from hidet.schedules.automatic.cuda.writing import write
 from hidet.schedules.automatic.emit import (
     Accumulator,
     AnyReduce,

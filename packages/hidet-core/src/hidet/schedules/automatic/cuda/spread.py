@@ -28,7 +28,7 @@ class Spread:
 
     `lane` is the number of a thread among those.
 
-    Up to `most` turns are written out, of more a few; turns before `start` and from `stop` on are
+    Up to `most` turns are written out, of more `few`; turns before `start` and from `stop` on are
     left out.
     """
 
@@ -44,6 +44,7 @@ class Spread:
     stop: int | None = None
     kept_from: int = 0
     """The turn whose elements are the first in `kept`."""
+    few: int = WRITTEN_OUT
 
     @property
     def chunked(self) -> tuple[Size, ...]:
@@ -64,7 +65,7 @@ class Spread:
         """How often so many turns are written out, and where they end, if in the midst of one."""
         chunks = product(self.chunked) if self.stop is None else self.stop * self.width
         turns = ceil_div(chunks, self.width) - self.start
-        together = turns if isinstance(turns, int) and turns <= self.most else WRITTEN_OUT
+        together = turns if isinstance(turns, int) and turns <= self.most else self.few
         whole = whole_turns(chunks - self.start * self.width, self.width * together)
         rounds = static((0,)) if turns == together else span(ceil_div(turns, together))
         return rounds, together, None if whole else chunks

@@ -8,11 +8,11 @@ from functools import partial
 from hidet.ir.expr import Expr, Value, Var
 from hidet.lang import Int, part, static
 from hidet.lang.cuda import cp_async_commit_group, cp_async_wait_group
+from hidet.schedules.automatic.cuda.grid import write
 from hidet.schedules.automatic.cuda.kept import Kept
 from hidet.schedules.automatic.cuda.ring import Ring
 from hidet.schedules.automatic.cuda.rows import Row, Rows
 from hidet.schedules.automatic.cuda.spread import Element, Place, Spread
-from hidet.schedules.automatic.cuda.writing import write
 
 
 class ThroughRing(Rows):

@@ -21,6 +21,7 @@ from hidet.ir.walk import replaced, substitute
 from hidet.lang import part, static
 from hidet.schedules.automatic.access import constant_size, known_product
 from hidet.schedules.automatic.cuda.common import Common
+from hidet.schedules.automatic.cuda.grid import write
 from hidet.schedules.automatic.cuda.kept import Kept
 from hidet.schedules.automatic.cuda.meeting import Meeting, Part
 from hidet.schedules.automatic.cuda.ring import Ring
@@ -29,7 +30,6 @@ from hidet.schedules.automatic.cuda.row_shape import MOST_THREADS, Shape
 from hidet.schedules.automatic.cuda.rows import RESERVED, Row, Rows, budget
 from hidet.schedules.automatic.cuda.spread import Place
 from hidet.schedules.automatic.cuda.through_ring import ThroughRing
-from hidet.schedules.automatic.cuda.writing import write
 from hidet.schedules.automatic.emit import AnyReduce
 from hidet.schedules.automatic.plan import MapStage, reductions
 from hidet.target import Target

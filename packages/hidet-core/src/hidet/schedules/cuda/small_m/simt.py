@@ -19,7 +19,7 @@ from hidet.lang import (
 )
 from hidet.lang.cuda import threadIdx
 from hidet.lang.memory import get
-from hidet.schedules.cuda.small_m.lane_sums import LaneSums
+from hidet.schedules.cuda.lane_sums import LaneSums
 from hidet.schedules.cuda.small_m.reading import Reading
 from hidet.target import WARP
 

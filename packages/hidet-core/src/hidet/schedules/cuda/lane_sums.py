@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from operator import add
+from typing import Any
 
-from hidet.ir.expr import Expr, Value, constant
+from hidet.ir.expr import Expr, Value, constant, convert
 from hidet.lang import Registers, part, select, static, unroll
 from hidet.lang.cuda import shfl_xor_sync, threadIdx
 from hidet.types import i32
@@ -13,9 +16,16 @@ from hidet.types import i32
 ALL = 0xFFFFFFFF
 
 
+def exchanged(value: Expr, distance: int) -> Expr:
+    """The value that the lane has whose number differs in a bit: shuffles move 16 bits or more."""
+    wide = i32 if value.dtype.bits < 16 else value.dtype
+    return convert(shfl_xor_sync(ALL, convert(value, wide), distance), value.dtype)
+
+
 @dataclass(frozen=True)
 class LaneSums:
-    """`count` sums of each lane, added up over the lanes that differ in the bits of `distances`.
+    """`count` sums of each lane, added up over the lanes that differ in the bits of `distances`;
+    or what is combined by `join`.
 
     While a number of sums is even, two lanes meet halfway: each gives one half away and adds up
     the other, which takes half as many shuffles as if both added up all of them.
@@ -23,6 +33,7 @@ class LaneSums:
 
     count: int
     distances: tuple[int, ...]
+    join: Callable[[Any, Any], Any] = add
 
     @cached_property
     def steps(self) -> list[tuple[int, int, bool]]:
@@ -58,6 +69,6 @@ class LaneSums:
                 if halved:
                     given = select(upper, sums[s], sums[left + s])
                     kept = select(upper, sums[left + s], sums[s])
-                    sums[s] = kept + shfl_xor_sync(ALL, given, distance)
+                    sums[s] = self.join(kept, exchanged(given, distance))
                 else:
-                    sums[s] += shfl_xor_sync(ALL, sums[s], distance)
+                    sums[s] = self.join(sums[s], exchanged(sums[s], distance))
