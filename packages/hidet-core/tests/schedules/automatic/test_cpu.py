@@ -103,7 +103,15 @@ def runs(n):
     }
 
 
-CASES = {
+STRETCHES = {
+    "short rows": (lambda x, y: x * y, f32[1501, 3], f32[1501, 3]),
+    "odd rows": (lambda x, s: x * 2.0 + s, f64[5, 9, 107], f64[1]),
+    "whole stretches": (lambda x: ops.cast(x, i32), f32[2048, 1, 4]),
+    "one row": (lambda x: ops.absolute(x), f32[4500]),
+}
+"""More than a stretch of elements that lie as one run."""
+
+CASES = STRETCHES | {
     f"{name} {n}": case
     for n in (1, 2, 7, 17, 53, 129, 331)
     for name, case in {
@@ -176,6 +184,37 @@ def test_rows_that_go_on_are_one(made, name, extent):
     assert [each.extent.value for each in loops] == [extent]
     divided = [e for e in find(loops[0].body, Binary) if isinstance(e, FloorDiv | FloorMod)]
     assert loops[0].var not in find(divided, Var)
+
+
+@pytest.mark.parametrize(
+    ("name", "length"),
+    [("short rows", 4503), ("odd rows", 4815), ("whole stretches", 4096), ("one row", 4500)],
+)
+def test_a_run_is_shared_by_the_team_in_stretches(made, name, length):
+    """Whatever its axes: nothing is divided in the loops, and all are as long."""
+    function, *types = STRETCHES[name]
+    (kernel,) = (lower(each) for each in made(function, *types, target=CPU).module.kernels)
+    loops = [each for each in find(kernel.body, For) if each.kind is LoopKind.VECTOR]
+    assert [each.extent.value for each in loops] == [length]
+    divided = [e for e in find(loops, Binary) if isinstance(e, FloorDiv | FloorMod)]
+    assert not divided
+    assert not list(find(loops, Select))
+
+
+@pytest.mark.parametrize(
+    ("function", "types"),
+    [
+        (lambda x, y: x + y, (f32[1501, 3], f32[1501, 1])),
+        (lambda x: ops.flip(x, (1,)), (f32[1501, 3],)),
+        (lambda x: ops.concat([x, x], 1), (f32[1501, 3],)),
+        (lambda x: x * 2.0, (f32[600, 256],)),
+    ],
+)
+def test_what_lies_in_no_run_is_taken_by_rows(made, function, types):
+    (kernel,) = made(function, *types, target=CPU).module.kernels
+    loops = [each for each in find(kernel.body, For) if each.kind is LoopKind.VECTOR]
+    columns = types[0].shape[1]
+    assert all(each.extent.value in (columns, 2 * columns) for each in loops)
 
 
 def test_nan_is_greater_than_all(made, compile_modules):

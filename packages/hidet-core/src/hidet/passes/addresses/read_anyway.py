@@ -51,7 +51,8 @@ def read_anyway(kernel: Kernel) -> Kernel:
     before   for j in vectorize(n):  y[j] = x[2 * j - 1] if 1 <= 2 * j else 0
     after    for j in vectorize(n):  read = x[max(2 * j - 1, 0)];  y[j] = read if 1 <= 2 * j else 0
 
-    The same goes for reads inside a value, as of `2 * x[j] if ... else 0`. Where three conditions
+    The same goes for reads inside a value, as of `2 * x[j] if ... else 0`, and for those that say
+    where others are, as of `x[i[j]] if ... else 0`. Where three conditions
     or more have to hold, each becomes a number, all bits of which are set where it does.
     One element for all turns is read ahead of any choice. Neighbours stay as they are: they are
     read under a mask. Of a tensor whose
@@ -95,16 +96,22 @@ def ahead(loop: For, there: frozenset[Var]) -> Body:
     for each in loop.body:
         known: dict[Expr, Expr] = {}
         if isinstance(each, Declare | Assign | Store):
+            named: dict[Expr, Expr] = {}
             for choice in find([each], Select):
-                named: dict[Expr, Expr] = {}
-                for read in decided(choice, there):
+                reads = decided(choice, there)
+                inner = places(reads)
+                for read in reads:
                     where = step(read, loop.var, values, moving)
-                    if where == 0 or (where != 1 and isinstance(choice.otherwise, Const)):
-                        named[read] = value = Var("read", read.dtype)
-                        made.append(Declare(value, clamped(read)))
-                if named:
-                    sides = [replaced(each, named) for each in (choice.then, choice.otherwise)]
-                    known[choice] = Select(as_masks(choice.condition), *sides)
+                    apart = where != 1 and isinstance(choice.otherwise, Const)
+                    if read not in named and (where == 0 or apart or read in inner):
+                        value = Var("read", read.dtype)
+                        made.append(Declare(value, clamped(read, named)))
+                        named[read] = value
+                if not named.keys().isdisjoint(reads):
+                    choice_named = replaced(choice, named)
+                    known[choice] = replace(
+                        choice_named, condition=as_masks(choice_named.condition)
+                    )
         if isinstance(each, Declare) and each.init is not None:
             meant = substitute(each.init, values)
             if not chooses(meant):
@@ -117,12 +124,18 @@ def ahead(loop: For, there: frozenset[Var]) -> Body:
 
 def decided(choice: Select, there: frozenset[Var]) -> list[Load]:
     """The reads of parameters that a choice decides about, if any element may be read there; none
-    where one of them, or another choice, decides further."""
+    where another choice decides further. What says the place of one comes before it, and is to be
+    such a read, too."""
     sides = [choice.then, choice.otherwise]
     reads = [*find(sides, Load)]
-    if contains(sides, Select) or any(chooses(each.index) for each in reads):
+    if contains(sides, Select) or not all(is_parameter(each, there) for each in places(reads)):
         return []
     return [each for each in reads if is_parameter(each, there)]
+
+
+def places(reads: Sequence[Load]) -> list[Load]:
+    """The reads that say where others are."""
+    return [*find([each for read in reads for each in read.index], Load)]
 
 
 def as_masks(condition: Expr) -> Expr:
@@ -177,12 +190,13 @@ def chooses(e: Node | Sequence[Expr]) -> bool:
     return any(isinstance(each, Load | Select) for each in postorder(e))
 
 
-def clamped(read: Load) -> Load:
-    """A read of an element that is there."""
+def clamped(read: Load, named: Mapping[Expr, Expr]) -> Load:
+    """A read of an element that is there; of reads that say its place some are `named`."""
     of = read.tensor.type
     assert isinstance(of, TensorType)
     index = []
-    for each, size in zip(read.index, of.shape, strict=True):
+    for place, size in zip(read.index, of.shape, strict=True):
+        each = replaced(place, named)
         first, final = constant(0, each.dtype), convert(wrap(size) - 1, each.dtype)
         index.append(Maximum(first, Minimum(each, final)))
     return Load(read.tensor, tuple(index))

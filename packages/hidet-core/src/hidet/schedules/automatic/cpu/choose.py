@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
+from math import isqrt
+
 from hidet.compute.places import unravel
 from hidet.compute.sizes import product
 from hidet.ir.expr import Const, Expr, Get, Var, wrap
 from hidet.ir.kernel import Kernel, KernelKind
-from hidet.ir.stmt import Body, For, LoopKind
+from hidet.ir.stmt import Body, Declare, For, LoopKind
 from hidet.ir.walk import find, replaced, variables
 from hidet.schedules.automatic.access import constant_size, known_product
 from hidet.schedules.automatic.cpu.common import loop
-from hidet.schedules.automatic.cpu.lanes import LANES, in_one_run
+from hidet.schedules.automatic.cpu.lanes import LANES, LONG, in_one_run
 from hidet.schedules.automatic.cpu.pieces import pieces
 from hidet.schedules.automatic.cpu.rows import rows
 from hidet.schedules.automatic.cpu.transpose import turned, turned_axis
@@ -25,7 +29,7 @@ from hidet.types import i32
 FEW = 4
 """Elements of a last axis up to which it is no vector by itself."""
 LONGEST = 1 << 12
-"""Elements of two axes up to which they are one row: more is work for several threads."""
+"""Elements of axes up to which they are one row: more is work for several threads."""
 
 
 def stage_kernel(stage: Stage, name: str, params: tuple[Var, ...], target: Target) -> Kernel:
@@ -60,12 +64,61 @@ def elementwise(stage: MapStage) -> Body:
     """Rows of the last axis over the team, elements of a row over vector lanes."""
     if not stage.shape:
         return put(stage, {}, {})
+    if lies_in_one_run(stage):
+        return stretches(stage)
     row, last = Var("row", i32), Var("column", i32)
     outer, inner = stage.shape[: -columns(stage)], stage.shape[-columns(stage) :]
     index = (*unravel(row, outer), *unravel(last, inner))
     body = put(stage, dict(zip(stage.vars, index, strict=True)), {})
     vectors = For(last, wrap(product(inner)), body, LoopKind.VECTOR)
     return (loop(row, product(outer), known_product(inner), (vectors,)),)
+
+
+def stretches(stage: MapStage) -> Body:
+    """Stretches of a run over the team, whatever the axes, elements of one over vector lanes."""
+    # With a name for the place, what is divided into axes comes together again as it is.
+    row, last, at = Var("row", i32), Var("column", i32), Var("at", i32)
+    total = known_product(stage.shape)
+    length = stretch(total)
+    place = dict(zip(stage.vars, unravel(at, stage.shape), strict=True))
+    body = (Declare(at, row * length + last), *put(stage, place, {}))
+    vectors = For(last, wrap(length), body, LoopKind.VECTOR)
+    return (loop(row, total // length, length, (vectors,)),)
+
+
+def stretch(total: int) -> int:
+    """Elements of each of equal stretches of a run, as many as a row has at most or nearly so."""
+    small = [n for n in range(1, isqrt(total) + 1) if total % n == 0]
+    return min([*small, *(total // n for n in small)], key=lambda n: max(n / LONGEST, LONGEST / n))
+
+
+def lies_in_one_run(stage: MapStage) -> bool:
+    """Whether more than a stretch is one run in memory, of all that is read, in rows that are short
+    or no whole vectors, or in one row that the team could not share."""
+    sizes = [constant_size(each) for each in stage.shape]
+    if None in sizes or known_product(stage.shape) <= LONGEST or not is_plain(stage, stage.vars):
+        return False
+    row = known_product(stage.shape[-columns(stage) :])
+    if len(sizes) > 1 and row % LANES == 0 and row >= LONG:
+        return False
+    real = [(var, size) for var, size in zip(stage.vars, sizes, strict=True) if size != 1]
+    values = [stage.value, *(value for _, value in stage.also)]
+    return all(
+        in_one_run(value, (outer, inner), size or 0)
+        for (outer, _), (inner, size) in pairwise(real)
+        for value in values
+    )
+
+
+def is_plain(stage: MapStage, axes: Sequence[Var]) -> bool:
+    """Whether elements are read at the places that are written, and nothing else asks for a place
+    along some axes."""
+    values = [stage.value, *(value for _, value in stage.also)]
+    found = list(dict.fromkeys(find(values, Get)))
+    asked: dict[Expr, Expr] = {read: Var("read", read.dtype) for read in found}
+    others = variables([replaced(value, asked) for value in values])
+    plain = all(isinstance(each, Var | Const) for read in found for each in read.index)
+    return plain and bool(found) and not set(axes) & set(others)
 
 
 def columns(stage: MapStage) -> int:
@@ -84,10 +137,6 @@ def goes_on(stage: MapStage) -> bool:
     count, size = (constant_size(each) for each in stage.shape[-2:])
     if not (count and size and size % LANES and LANES < count * size <= LONGEST):
         return False
-    values = [stage.value, *(value for _, value in stage.also)]
-    found = list(dict.fromkeys(find(values, Get)))
-    plain = all(isinstance(each, Var | Const) for read in found for each in read.index)
-    asked: dict[Expr, Expr] = {read: Var("read", read.dtype) for read in found}
-    others = variables([replaced(value, asked) for value in values])
     last = stage.vars[-2:]
-    return plain and not set(last) & set(others) and all(in_one_run(v, last, size) for v in values)
+    values = [stage.value, *(value for _, value in stage.also)]
+    return is_plain(stage, last) and all(in_one_run(v, last, size) for v in values)
