@@ -52,6 +52,21 @@ LINEARS = (
 """Rows, outputs, inputs: those of BERT-base, of ViT-B/16, of Llama-3.2-1B at 512 tokens, and of
 decoders at one and at 64 tokens."""
 
+ODD = (
+    (1000, 1000, 1000),
+    (2040, 2040, 2040),
+    (300, 1777, 999),
+)
+"""Matmuls of which rows are no whole lines of memory, or no whole 16 bytes."""
+ODD_LINEARS = (
+    (300, 1777, 999),
+    (128, 1000, 999),
+    (1024, 1000, 999),
+    (2039, 2039, 2039),
+    (128, 30522, 768),
+)
+"""The same of layers, with a bias: rows, outputs, inputs."""
+
 CONVOLUTIONS = (
     (64, 64, 3, 1, 56),
     (128, 128, 3, 1, 28),
@@ -84,6 +99,12 @@ def cases() -> Iterator[Case]:
     for m, n, k in LINEARS:
         make: Callable[[], Callable[..., Any]] = partial(nn.Linear, k, n, bias=False)
         yield Case(f"linear {m} {n} {k}", make, ((m, k),), 2.0 * m * n * k)
+    for m, n, k in ODD:
+        yield Case(
+            f"odd matmul {m} {n} {k}", lambda: torch.matmul, ((m, k), (k, n)), 2.0 * m * n * k
+        )
+    for m, n, k in ODD_LINEARS:
+        yield Case(f"odd linear {m} {n} {k}", partial(nn.Linear, k, n), ((m, k),), 2.0 * m * n * k)
     for row in CONVOLUTIONS:
         yield convolution(*row)
     for row in ATTENTIONS:
