@@ -34,10 +34,24 @@ def test_what_is_there_is_read_in_any_case(either):
     np.testing.assert_array_equal(found, both(x > 0, x > t))
 
 
+def test_what_indices_say_is_there_is_read_in_any_case():
+    row, flags = Var("row", i32), Var("flags", boolean[3, 7])
+    first = Load(flags, (row % 3, J))
+    inner = For(J, wrap(7), (Store(Y, (J,), And(POSITIVE, first)),), LoopKind.VECTOR)
+    made = Kernel("k", (X, flags, Y), (For(row, wrap(6), (inner,)),), kind=KernelKind.CPU)
+    after = evaluate_both(made)
+    assert not list(find(after.body, And))
+    x, given = np.array([-2, -1, 0, 1, 2, 3, 4], np.float32), np.arange(21).reshape(3, 7) % 2 == 0
+    found = np.zeros(7, bool)
+    sim.launch(after, x, given, found)
+    np.testing.assert_array_equal(found, (x > 0) & given[2])
+
+
 @pytest.mark.parametrize(
     "second",
     [
         Less(constant(0.0, f32), Load(X, (Load(PLACES, (J,)),))),  # an element that may be missing
+        Less(constant(0.0, f32), Load(X, (J + 1,))),  # the last one would be the eighth
         Less(Load(PLACES, (wrap(0),)) // J, wrap(1)),  # J may be zero
         Less(constant(1.0, f32), constant(2.0, f32)),  # reads nothing: left to the compiler
     ],
