@@ -8,7 +8,7 @@ from hidet.ir.expr import And, BitAnd, Less, Load, Or, Var, constant, wrap
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.stmt import For, LoopKind, Store
 from hidet.ir.walk import find
-from hidet.passes.loops.evaluate_both import evaluate_both
+from hidet.passes.addresses.evaluate_both import evaluate_both
 from hidet.types import boolean, f32, i32
 
 X, T, PLACES, Y = Var("x", f32[7]), Var("t", f32[1]), Var("p", i32[7]), Var("y", boolean[7])

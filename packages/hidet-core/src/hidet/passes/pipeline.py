@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.passes.addresses.copy_vectors import copy_vectors
+from hidet.passes.addresses.evaluate_both import evaluate_both
 from hidet.passes.addresses.flatten_indices import flatten_indices
 from hidet.passes.addresses.guard_bounds import guard_bounds
 from hidet.passes.addresses.load_ahead import load_ahead
@@ -24,7 +25,6 @@ from hidet.passes.launches.order_barriers import order_barriers
 from hidet.passes.launches.overlap_launches import overlap_launches
 from hidet.passes.launches.signal_next import signal_next
 from hidet.passes.loops.alternate_loops import alternate_loops
-from hidet.passes.loops.evaluate_both import evaluate_both
 from hidet.passes.loops.shorten_loops import shorten_loops
 from hidet.passes.loops.split_loops import split_loops
 from hidet.passes.loops.unfold_tasks import unfold_tasks
