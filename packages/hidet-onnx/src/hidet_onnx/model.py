@@ -20,7 +20,6 @@ from hidet.frontend.running.stages import StagedModel
 from hidet.frontend.running.staying import is_of_host, on_device
 from hidet.frontend.running.variants import Variants
 from hidet.graph import FlowGraph, Tensor
-from hidet.options import options as core_options
 from hidet_onnx.importing.forms import ABSENT, DECLARED, Form, Open, form_of, leaves, texts
 from hidet_onnx.importing.imported import Imported, Output, import_model, inputs_of, outputs_of
 from hidet_onnx.reading.load import Given, Source, load
@@ -126,7 +125,7 @@ class CompiledModel:
     def run(self, inputs: Sequence[Any] = (), named: Mapping[str, Any] | None = None) -> list[Any]:
         """All results, in the model's order."""
         given = self.ordered(inputs, named or {})
-        with core_options(**self.settings.core):
+        with self.settings.here():
             variant = self.variant_for(given)
             results = variant(given)
         return [*map(on_host, results)] if is_of_host(given) else results
@@ -150,7 +149,7 @@ class CompiledModel:
 
     def ahead(self, forms: tuple[Form, ...]) -> None:
         """Compile before the first call, if no values are needed for it."""
-        with core_options(**self.settings.core):
+        with self.settings.here():
             try:
                 _ = self.variants(forms).model.compiled
             except NeedsValue as error:
@@ -248,7 +247,7 @@ class CompiledModel:
         See `CompiledGraph.profile`.
         """
         given = self.ordered(inputs, named)
-        with core_options(**self.settings.core):
+        with self.settings.here():
             variant = self.variant_for(given)
         return variant.model.profile(variant.flat(given), repeat)
 
@@ -258,7 +257,7 @@ class CompiledModel:
         See `FlowGraph.correctness_report`.
         """
         given = self.ordered(inputs, named)
-        with core_options(**self.settings.core):
+        with self.settings.here():
             variant = self.variant_for(given)
         return variant.model.correctness_report(variant.leaves(given), float64)
 

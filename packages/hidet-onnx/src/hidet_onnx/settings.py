@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 from hidet.errors import BadArgument
 from hidet.frontend.importing.limits import Limits
-from hidet.options import checked
+from hidet.options import checked, options
+
+NOTHING: AbstractContextManager[None] = nullcontext()
 
 
 @dataclass(frozen=True)
@@ -19,14 +22,18 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     core: Mapping[str, Any] = field(default_factory=dict)
 
+    def here(self) -> AbstractContextManager[None]:
+        """A block in which hidet's own options are these; where there are none it costs nothing."""
+        return options(**self.core) if self.core else NOTHING
+
 
 FALLBACKS = ("warn", "error")
 LIMITS = {f"import_{each.name}": each.name for each in fields(Limits)}
 
 
-def settings_for(options: Mapping[str, Any]) -> Settings:
+def settings_for(given: Mapping[str, Any]) -> Settings:
     """The settings that options ask for; BadArgument for one that does not exist."""
-    given = dict(options)
+    given = dict(given)
     fallback = given.pop("fallback", "warn")
     if fallback not in FALLBACKS:
         raise BadArgument(f"option fallback is {fallback!r}", help='use "warn" or "error"')
