@@ -5,7 +5,7 @@ import pytest
 
 from hidet import ops
 from hidet.errors import BadArgument, ShapeMismatch
-from hidet.graph import from_numpy, symbol, trace_from
+from hidet.graph import FlowGraph, assuming, from_numpy, guarded, symbol, trace_from, tracing
 from hidet.testing.defined import run
 
 
@@ -55,6 +55,18 @@ def test_a_size_that_only_a_call_tells():
     a, b = values((7, 3, 4), (4, 5), dtype=np.float32)
     found = graph(from_numpy(a), from_numpy(b)).numpy()
     np.testing.assert_allclose(found, np.einsum("nij,jk->nik", a, b), rtol=1e-5, atol=1e-6)
+
+
+def test_sizes_that_a_letter_makes_equal():
+    x, w = symbol(["n", 3, 4]), symbol(["m", 4, 5])
+    with tracing(), assuming() as guards:
+        found = [ops.einsum("nij,njk->nik", x, w)]
+        graph = guarded(FlowGraph([x, w], found), guards)
+    a, b = values((7, 3, 4), (7, 4, 5), dtype=np.float32)
+    found = graph(from_numpy(a), from_numpy(b)).numpy()
+    np.testing.assert_allclose(found, np.einsum("nij,njk->nik", a, b), rtol=1e-5, atol=1e-6)
+    with pytest.raises(ShapeMismatch, match=r"'n' of 'nij,njk->nik' is n and m"):
+        ops.einsum("nij,njk->nik", symbol(["n", 3, 4]), symbol(["m", 4, 5]))
 
 
 def test_what_is_no_equation():

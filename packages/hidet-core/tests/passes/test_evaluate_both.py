@@ -6,7 +6,7 @@ import pytest
 from hidet import sim
 from hidet.ir.expr import And, BitAnd, Less, Load, Or, Var, constant, wrap
 from hidet.ir.kernel import Kernel, KernelKind
-from hidet.ir.stmt import For, LoopKind, Store
+from hidet.ir.stmt import Declare, For, LoopKind, Store
 from hidet.ir.walk import find
 from hidet.passes.addresses.evaluate_both import evaluate_both
 from hidet.types import boolean, f32, i32
@@ -59,6 +59,13 @@ def test_what_indices_say_is_there_is_read_in_any_case():
 def test_what_may_not_be_there_waits_for_the_first_side(second):
     made = kernel(And(POSITIVE, second))
     assert evaluate_both(made).body == made.body
+
+
+def test_a_name_of_what_was_read_is_a_second_side():
+    flag, flags = Var("flag", boolean), Var("flags", boolean[7])
+    own = (Declare(flag, Less(constant(0.0, f32), OWN)), Store(Y, (J,), And(Load(Y, (J,)), flag)))
+    made = Kernel("k", (X, flags, Y), (For(J, wrap(7), own, LoopKind.VECTOR),), kind=KernelKind.CPU)
+    assert not list(find(evaluate_both(made).body, And))
 
 
 def test_kernels_for_gpus_stay():

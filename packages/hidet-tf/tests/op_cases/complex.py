@@ -18,10 +18,21 @@ def of(function):
     return run
 
 
+def moved(z):
+    """The numbers in another order and shape."""
+    rows = tf.reshape(tf.transpose(z), [4, 2, 3])[::-1, tf.newaxis, 1]
+    return tf.tile(tf.squeeze(rows[:, :, :2], [1]), [1, 2]) + tf.broadcast_to(
+        rows[:1, 0, :1], [4, 4]
+    )
+
+
 CASES = [
     case("Complex-parts", of(tf.math.conj), A, B, is_open=False),
     case("Complex-arithmetic", of(lambda z: z * z + tf.math.conj(z) - z * tf.math.conj(z)), A, B,
          is_open=False),
+    case("Complex-exp", of(lambda z: tf.exp(z) + tf.square(z)), A, B, ulps=16, is_open=False),
+    case("Complex-moved", of(moved), A, B, is_open=False),
+    case("dct", lambda x: tf.signal.dct(x, type=2, norm="ortho"), A, ulps=64, narrow=True),
     case("ComplexAbs", lambda x, y: (tf.abs(tf.complex(x, y)), tf.math.angle(tf.complex(x, y))),
          A, B, is_open=False),
     case("FFT", of(tf.signal.fft), A, B, ulps=32, narrow=True, is_open=False),

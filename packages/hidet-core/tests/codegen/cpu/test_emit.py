@@ -6,7 +6,20 @@ import pytest
 
 from hidet.codegen.cpu import emit
 from hidet.errors import InternalError
-from hidet.ir.expr import Builtin, Cast, Const, Lane, Less, Load, Pack, Select, Splat, Var, select
+from hidet.ir.expr import (
+    Builtin,
+    Cast,
+    Const,
+    Lane,
+    Less,
+    Load,
+    Not,
+    Pack,
+    Select,
+    Splat,
+    Var,
+    select,
+)
 from hidet.ir.functions import call
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.stmt import (
@@ -23,7 +36,7 @@ from hidet.ir.stmt import (
     While,
 )
 from hidet.toolchain.host import compiler, run
-from hidet.types import Scope, VectorType, bf16, f16, f32, i8, i32, i64
+from hidet.types import Scope, VectorType, bf16, boolean, f16, f32, i8, i32, i64
 
 ZERO = Const(0, i32)
 
@@ -217,3 +230,10 @@ def test_what_has_no_meaning_on_a_cpu_is_refused():
         emit([cpu("k", (), If(Builtin("threadIdx.x") < 1, ()))])
     with pytest.raises(InternalError, match="`k` is a cuda kernel"):
         emit([Kernel("k", (), ())])
+
+
+def test_flags_in_memory_are_negated_as_bytes():
+    x, y, j = Var("x", ~boolean), Var("y", ~boolean), Var("j", i32)
+    negated = Store(y, (j,), Not(Load(x, (j,))))
+    text = emit([cpu("negate", (x, y), For(j, Const(7, i32), (negated,), LoopKind.VECTOR))])
+    assert "y[j] = !((const unsigned char *)(x))[j];" in text

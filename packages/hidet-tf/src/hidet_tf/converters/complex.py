@@ -7,6 +7,10 @@ that its complex numbers go to or come from is (`importing/complex.py`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
 from hidet import ops
 from hidet.errors import NotYet
 from hidet.frontend.importing import complex_numbers as numbers
@@ -14,6 +18,8 @@ from hidet.frontend.importing.complex_numbers import Complex, ComplexOf, as_comp
 from hidet.frontend.importing.operands import size_of, sizes_of
 from hidet.graph import Tensor
 from hidet.types import DType
+from hidet_tf.converters.shape import broadcast_to, expand_dims, reshape, squeeze, tile, transpose
+from hidet_tf.converters.slices import strided_slice
 from hidet_tf.converters.table import tf
 
 COMPLEX = "complex "
@@ -32,6 +38,31 @@ tf.rows(
         COMPLEX + "Sub": numbers.subtract,
         COMPLEX + "Mul": numbers.multiply,
         COMPLEX + "RealDiv": numbers.divide,
+        COMPLEX + "Exp": numbers.exp,
+        COMPLEX + "Square": lambda z: numbers.multiply(z, z),
+    }
+)
+
+
+def of_parts(function: Callable[..., Tensor]) -> Callable[..., Complex]:
+    """A converter that moves elements, on the parts of complex ones."""
+
+    @wraps(function)
+    def convert(z: Complex, *rest: Any, **named: Any) -> Complex:
+        return z.map(lambda part: function(part, *rest, **named))
+
+    return convert
+
+
+tf.rows(
+    {
+        COMPLEX + "BroadcastTo": of_parts(broadcast_to),
+        COMPLEX + "ExpandDims": of_parts(expand_dims),
+        COMPLEX + "Reshape": of_parts(reshape),
+        COMPLEX + "Squeeze": of_parts(squeeze),
+        COMPLEX + "StridedSlice": of_parts(strided_slice),
+        COMPLEX + "Tile": of_parts(tile),
+        COMPLEX + "Transpose": of_parts(transpose),
     }
 )
 

@@ -33,15 +33,17 @@ from hidet.ir.expr import (
     Minimum,
     Mul,
     Negate,
+    Not,
     Select,
     ShiftLeft,
     ShiftRight,
     Splat,
     Sub,
+    Unary,
     is_vector,
 )
 from hidet.ir.functions import MADE, NEAR
-from hidet.types import DType, Type, VectorType, bf16, f16, f32, f64, tf32
+from hidet.types import DType, Type, VectorType, bf16, boolean, f16, f32, f64, tf32
 
 LANEWISE = (Add, Sub, Mul, Div, BitAnd, BitOr, BitXor, BitNot, ShiftLeft, ShiftRight, Negate,
             Minimum, Maximum)  # fmt: skip
@@ -85,6 +87,14 @@ class CpuExpressions(ExpressionWriter):
             return text, level
         direct = operand in (f32, tf32, f64) and e.name not in TESTS and e.name not in MADE
         return (f"__builtin_{text}" if direct else text), level
+
+    def unary(self, e: Unary) -> Text:
+        """One operand; a bool in memory is negated as the byte that it is, of which GCC makes
+        vectors."""
+        if isinstance(e, Not) and isinstance(e.a, Load) and e.a.type is boolean:
+            tensor, (index,) = self.spell(e.a.tensor), e.a.index
+            return f"!((const unsigned char *)({tensor}))[{self.spell(index)}]", UNARY
+        return super().unary(e)
 
     def binary(self, e: Binary) -> Text:
         """Two operands; 1 + erf(x), as in GELU, and 1 + exp(x), as in sigmoids, are one function

@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
 
-from hidet.compute.sizes import product, same
+from hidet.compute.sizes import agree, product, same
 from hidet.errors import BadArgument, ShapeMismatch
 from hidet.graph import Tensor
 from hidet.ops.products.matmul import matmul
 from hidet.ops.reductions.reduce import sum as total
 from hidet.ops.tensors.shape import permute, reshape
 from hidet.ops.tensors.strided import diagonal
+from hidet.types import Size
 
 Labels = tuple[str, ...]
 """A letter for each axis; axes of an ellipsis are "0", "1", ... counted from the last one."""
@@ -88,12 +89,14 @@ def without_repeats(x: Tensor, labels: Labels) -> tuple[Tensor, Labels]:
 
 
 def check_sizes(equation: str, parts: Sequence[tuple[Tensor, Labels]]) -> None:
-    """Raise where one letter stands for two sizes, neither of which is 1."""
-    known: dict[str, object] = {}
+    """Raise where one letter stands for two sizes, neither of which is 1; sizes that only calls
+    tell are taken to be equal."""
+    known: dict[str, Size] = {}
     for x, labels in parts:
         for label, size in zip(labels, x.shape, strict=True):
-            if isinstance(size, int) and size != 1 and known.setdefault(label, size) != size:
-                raise ShapeMismatch(f"{label!r} of {equation!r} is {known[label]} and {size}")
+            first = size if same(size, 1) else known.setdefault(label, size)
+            if not agree(first, size):
+                raise ShapeMismatch(f"{label!r} of {equation!r} is {first} and {size}")
 
 
 def summed(x: Tensor, labels: Labels, needed: set[str]) -> tuple[Tensor, Labels]:

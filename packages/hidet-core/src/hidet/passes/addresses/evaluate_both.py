@@ -25,7 +25,7 @@ from hidet.ir.expr import (
 )
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.stmt import Assign, Declare, For, LoopKind, Stmt, Store
-from hidet.ir.walk import find, rebuild, replaced
+from hidet.ir.walk import contains, find, rebuild, replaced
 from hidet.passes.addresses.guard_bounds import inside
 from hidet.passes.base import kernel_pass
 from hidet.passes.loops.unswitch_loops import read_always
@@ -37,7 +37,7 @@ DIVIDING = (FloorDiv, FloorMod, TruncDiv, TruncMod)
 
 @kernel_pass()
 def evaluate_both(kernel: Kernel) -> Kernel:
-    """Evaluate the second side of a condition that reads memory whether or not the first decides.
+    """Evaluate the second side of a condition that reads memory, whether or not the first decides.
 
     before   for j in vectorize(n):  y[j] = a[j] < b[j] and t[0] < a[j]
     after    for j in vectorize(n):  y[j] = a[j] < b[j] & t[0] < a[j]
@@ -72,7 +72,7 @@ class Both(Scoped):
 
     def change(self, node: Any) -> Any:
         """A condition whose second side may be evaluated in any case, as one without a jump."""
-        if not (isinstance(node, And | Or) and reads(node.b) and self.is_safe(node.b)):
+        if not (isinstance(node, And | Or) and reads(node) and self.is_safe(node.b)):
             return node
         return (BitAnd if isinstance(node, And) else BitOr)(node.a, node.b)
 
@@ -99,6 +99,8 @@ class Both(Scoped):
         )
 
 
-def reads(side: Expr) -> bool:
-    """Whether memory is read; compilers evaluate other conditions of their own accord."""
-    return next(find([side], Load), None) is not None
+def reads(condition: And | Or) -> bool:
+    """Whether the second side reads memory, or is a name beside a first one that does; compilers
+    evaluate other conditions of their own accord."""
+    sides = [condition.a if isinstance(condition.b, Var) else condition.b]
+    return contains(sides, Load)
