@@ -20,10 +20,9 @@ def of(function):
 
 def moved(z):
     """The numbers in another order and shape."""
-    rows = tf.reshape(tf.transpose(z), [4, 2, 3])[::-1, 1]
-    return tf.tile(tf.squeeze(rows[:, :, :2], [1]), [1, 2]) + tf.broadcast_to(
-        rows[:1, 0, :1], [4, 4]
-    )
+    rows = tf.expand_dims(tf.reshape(tf.transpose(z), [4, 2, 3])[::-1, 1], 1)
+    twice = tf.tile(tf.squeeze(rows[:, :, :2], [1]), [1, 2])
+    return twice + tf.broadcast_to(rows[:1, 0, :1], [4, 4])
 
 
 CASES = [
