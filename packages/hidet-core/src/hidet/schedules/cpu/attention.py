@@ -8,14 +8,12 @@ of that type and the machine has an instruction for it.
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
-# mypy: disable-error-code="comparison-overlap"
 from dataclasses import dataclass
 
 from hidet.compute.steps import stepped
 from hidet.cost import Work
 from hidet.lang import (
+    Global,
     ScriptFunction,
     attr,
     cast,
@@ -94,10 +92,13 @@ def attention_rows(op: Attention, target: Target, point: Lanes) -> Scheduled:
     with script_module():
         make_panels, meet, write = making(t), meeting(t), writing(t)
 
-        @script
+        @script(
+            q=op.q, k=op.k, v=op.v, mask=mask_type(op), panels=t.keys_type, values=t.values_type,
+            y=op.infer(),
+        )  # fmt: skip
         def attend(
-            q: op.q, k: op.k, v: op.v, mask: mask_type(op),
-            panels: t.keys_type, values: t.values_type, y: op.infer(),
+            q: Global, k: Global, v: Global, mask: Global, panels: Global, values: Global,
+            y: Global,
         ) -> None:  # fmt: skip
             attr.func_kind = "cpu_kernel"
             attr.func_name = op.name

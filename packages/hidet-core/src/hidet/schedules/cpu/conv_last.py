@@ -8,8 +8,6 @@ is a group of two channels where those are multiplied at once (`conv_last_layout
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type, index"
 from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
@@ -17,6 +15,7 @@ from typing import Any
 
 from hidet.compute import accumulator
 from hidet.lang import (
+    Global,
     ScriptFunction,
     attr,
     cast,
@@ -63,7 +62,8 @@ def gains(op: Conv, target: Target) -> bool:
     if not is_of_pixels(op):
         return False
     lanes = target.vector_bytes // accumulator(op.x.dtype).nbytes
-    return 2 * (int(op.weight.shape[0]) // op.groups) >= lanes
+    written: Any = op.weight.shape[0]
+    return bool(2 * (written // op.groups) >= lanes)
 
 
 def gains_alone(op: Conv, target: Target) -> bool:
@@ -71,9 +71,11 @@ def gains_alone(op: Conv, target: Target) -> bool:
     copied for windows anyway, but rows of some have windows where they lie."""
     if not gains(op, target):
         return False
-    if prod(map(int, op.window)) == 1:
-        read, written = int(op.each) * op.groups, int(op.weight.shape[0])
-        return int(op.each) * written >= TURNED * (read + written)
+    each: Any = op.each
+    written: Any = op.weight.shape[0]
+    window: Any = op.window
+    if prod(window) == 1:
+        return bool(each * written >= TURNED * (each * op.groups + written))
     if not is_read_in_rows(op, target):
         return True
     moved = sum(estimated(size, op.x.shape[0]) for size in map(elements, (op.x, op.infer())))
@@ -121,10 +123,12 @@ def conv_last(op: Conv, target: Target, point: PixelTile) -> Scheduled:
     with script_module():
         copy_line, multiply, write = copying(p), multiplying(p), writing(p)
 
-        @script
+        @script(
+            x=op.x, weight=op.weight, bias=bias_type, panels=p.panel_type, copy=p.copy_type,
+            y=op.infer(),
+        )  # fmt: skip
         def conv(
-            x: op.x, weight: op.weight, bias: bias_type,
-            panels: p.panel_type, copy: p.copy_type, y: op.infer(),
+            x: Global, weight: Global, bias: Global, panels: Global, copy: Global, y: Global,
         ) -> None:  # fmt: skip
             attr.func_kind = "cpu_kernel"
             attr.func_name = op.name
@@ -158,8 +162,8 @@ def packing(p: Pixels) -> ScriptFunction:
 
     with script_module():
 
-        @script
-        def pack(weight: op.weight, panels: p.panel_type) -> None:
+        @script(weight=op.weight, panels=p.panel_type)
+        def pack(weight: Global, panels: Global) -> None:
             attr.func_kind = "cpu_kernel"
             attr.func_name = f"{op.name}_pack"
             for panel in parallel(p.panel_count):

@@ -6,12 +6,12 @@ vector of neighbours, which meets elements of the weight that are spread over th
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type, index"
 from math import prod
+from typing import Any
 
 from hidet.ir.kernel import Module
 from hidet.lang import (
+    Global,
     ScriptFunction,
     attr,
     cast,
@@ -58,10 +58,12 @@ def in_slabs(r: Rows) -> Module:
     with script_module():
         copy_line, multiply, write = copying(r), multiplying(r), writing(r)
 
-        @script
+        @script(
+            x=op.x, weight=op.weight, bias=bias_type, panels=r.panel_type, copy=r.copy_type,
+            y=op.infer(),
+        )  # fmt: skip
         def conv(
-            x: op.x, weight: op.weight, bias: bias_type,
-            panels: r.panel_type, copy: r.copy_type, y: op.infer(),
+            x: Global, weight: Global, bias: Global, panels: Global, copy: Global, y: Global,
         ) -> None:  # fmt: skip
             attr.func_kind = "cpu_kernel"
             attr.func_name = op.name
@@ -89,16 +91,17 @@ def in_slabs(r: Rows) -> Module:
 def packing(r: Rows) -> ScriptFunction:
     """The kernel that puts weights in the order in which tiles read them."""
     op, count = r.op, r.taps
+    each: Any = r.each
 
     with script_module():
 
-        @script
-        def pack(weight: op.weight, panels: r.panel_type) -> None:
+        @script(weight=op.weight, panels=r.panel_type)
+        def pack(weight: Global, panels: Global) -> None:
             attr.func_kind = "cpu_kernel"
             attr.func_name = f"{op.name}_pack"
             for panel in parallel(op.groups * r.row_tiles):
                 group, top = panel // r.row_tiles, panel % r.row_tiles * r.height
-                for c in range(r.each):
+                for c in range(each):
                     for tap in range(count):
                         at = r.window_position(tap)
                         for i in range(r.height):
@@ -137,15 +140,16 @@ def multiplying(r: Rows) -> ScriptFunction:
     """A part of a kernel: (source, panels, done, plane, panel, first, rows). The sums of a slab of
     so many rows from position `first` on: a stretch of the weight meets all while it is near."""
     lanes, vectors = r.lanes, r.vectors
+    channels: Any = r.each
     own = [(i, v * lanes) for i in range(r.height) for v in vectors]
     add = adding(r)
 
     @script
     def multiply(source, panels, done, plane, panel, first, rows):  # type: ignore[no-untyped-def]
-        for start in range(0, r.each, r.step):
+        for start in range(0, channels, r.step):
             for tile in range(r.tiles_of(rows)):
                 sums = register_tensor(r.wide, (r.height, r.width), init=0)
-                for turn in range(minimum(r.step, r.each - start)):
+                for turn in range(minimum(r.step, channels - start)):
                     for i in range(r.window[0]):
                         for j in range(r.window[1]):
                             position = first + tile * r.width

@@ -6,12 +6,12 @@ every load of a window is one vector without conditions.
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type, index"
 from dataclasses import dataclass
+from typing import Any
 
 from hidet.cost import Work
 from hidet.lang import (
+    Global,
     ScriptFunction,
     attr,
     cast,
@@ -80,7 +80,8 @@ def depthwise_rows(op: Conv, target: Target, point: RowVectors) -> Scheduled:
     width = lanes * point.vectors
     (down, across), (down_by, across_by) = op.stride, op.dilation
     (above, _), (before, _) = op.padding
-    height = (d.out[0] - 1) * down + (d.window[0] - 1) * down_by + 1
+    rows: Any = d.out[0]
+    height: Any = (rows - 1) * down + (d.window[0] - 1) * down_by + 1
     phases = min(across, (d.window[1] - 1) * across_by + 1)
     line = cdiv(d.out[1], width) * width + (d.window[1] - 1) * across_by // across
     copy_type = d.wide[d.planes, height, phases, line]
@@ -89,10 +90,8 @@ def depthwise_rows(op: Conv, target: Target, point: RowVectors) -> Scheduled:
     with script_module():
         row = one_row(d, point.vectors, lanes)
 
-        @script
-        def depthwise(
-            x: op.x, weight: op.weight, bias: bias_type, copy: copy_type, y: op.infer()
-        ) -> None:
+        @script(x=op.x, weight=op.weight, bias=bias_type, copy=copy_type, y=op.infer())
+        def depthwise(x: Global, weight: Global, bias: Global, copy: Global, y: Global) -> None:
             attr.func_kind = "cpu_kernel"
             attr.func_name = op.name
             for plane in parallel(d.planes):
@@ -104,7 +103,7 @@ def depthwise_rows(op: Conv, target: Target, point: RowVectors) -> Scheduled:
                             copy[plane, i, phase, j] = cast(
                                 x.get(image, k // d.source, *at), d.wide
                             )
-                for i in range(d.out[0]):
+                for i in range(rows):
                     for part in range(cdiv(d.out[1], width)):
                         done = register_tensor(d.wide, (width,))
                         row(copy, weight, done, plane, k, i, part * width)

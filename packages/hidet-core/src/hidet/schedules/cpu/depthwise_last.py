@@ -7,13 +7,12 @@ the upper and lower border have fewer taps. So nothing is asked where elements a
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type, index"
 from dataclasses import dataclass
 from typing import Any
 
 from hidet.cost import Work
 from hidet.lang import (
+    Global,
     ScriptFunction,
     attr,
     cast,
@@ -63,13 +62,15 @@ class Row:
 
     def __init__(self, op: Conv, point: RowPixels, target: Target) -> None:
         self.op, self.d = op, Depthwise(op)
-        self.channels = int(self.d.channels)
+        channels: Any = self.d.channels
+        self.channels = int(channels)
         # Vectors are no longer than a pixel; the last one of it overlaps the one before.
         most = max(2, target.vector_bytes // self.d.wide.nbytes)
         self.lanes = min(most, 1 << self.channels.bit_length() - 1)
         self.parts = cdiv(self.channels, self.lanes)
-        self.sizes = tuple(map(int, op.sizes))
-        self.out = tuple(map(int, op.spatial()))
+        sizes: Any = op.sizes
+        out: Any = op.spatial()
+        self.sizes, self.out = tuple(map(int, sizes)), tuple(map(int, out))
         self.across = cdiv(self.out[1], point.pixels)
         self.wide: int = cdiv(self.out[1], self.across)
         self.across = cdiv(self.out[1], self.wide)
@@ -131,10 +132,8 @@ def depthwise_last(op: Conv, target: Target, point: RowPixels) -> Scheduled:
             if tile not in inner
         ]
 
-        @script
-        def depthwise(
-            x: op.x, weight: op.weight, bias: bias_type, panels: panel_type, y: op.infer()
-        ) -> None:
+        @script(x=op.x, weight=op.weight, bias=bias_type, panels=panel_type, y=op.infer())
+        def depthwise(x: Global, weight: Global, bias: Global, panels: Global, y: Global) -> None:
             attr.func_kind = "cpu_kernel"
             attr.func_name = op.name
             for number in parallel(r.d.images * r.out[0]):
@@ -157,8 +156,8 @@ def packing(r: Row, panel_type: Any) -> ScriptFunction:
     """The kernel that puts each tap's numbers side by side."""
     op = r.op
 
-    @script
-    def pack(weight: op.weight, panels: panel_type) -> None:
+    @script(weight=op.weight, panels=panel_type)
+    def pack(weight: Global, panels: Global) -> None:
         attr.func_kind = "cpu_kernel"
         attr.func_name = f"{op.name}_pack"
         for tap in parallel(len(r.d.taps)):

@@ -1,14 +1,13 @@
 """Small-M matmuls on the CPU: each element of the matrix is read once, where it lies."""
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
-
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from hidet.cost import Work
 from hidet.lang import (
+    Global,
     ScriptFunction,
     attr,
     cast,
@@ -82,7 +81,8 @@ def matvec(op: Matmul | Linear, target: Target, point: Columns) -> Scheduled:
 def along_k(p: Product, lanes: int, width: int) -> ScriptFunction:
     """Vectors along k: columns of the matrix are read side by side, and the lanes of each sum are
     added up at the end."""
-    m, n, k, wide = estimated(p.m), p.n, p.k, p.wide
+    m, n, wide = estimated(p.m), p.n, p.wide
+    k: Any = p.k
     steps = SPAN // width
     if isinstance(n, int):
         steps = cdiv(n, cdiv(n, SPAN) * width)
@@ -93,8 +93,8 @@ def along_k(p: Product, lanes: int, width: int) -> ScriptFunction:
         add, add_last = (adding(p, width, steps, lanes) for _ in range(2))
         add_up, write = adding_up(p, width, steps, lanes), writing(p, span)
 
-        @script
-        def matvec(a: p.a, b: p.b, bias: bias_type, c: p.c) -> None:
+        @script(a=p.a, b=p.b, bias=bias_type, c=p.c)
+        def matvec(a: Global, b: Global, bias: Global, c: Global) -> None:
             attr.func_kind = "cpu_kernel"
             for block in parallel(p.batch * blocks):
                 z, left = block // blocks, block % blocks * span

@@ -6,14 +6,12 @@ stretch that is read from there on. Stretches of k are what threads share, where
 for all of them.
 """
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
-
 from __future__ import annotations
 
 from typing import Any
 
 from hidet.lang import (
+    Global,
     ScriptFunction,
     attr,
     cast,
@@ -75,8 +73,8 @@ def along_columns(p: Product, target: Target) -> ScriptFunction:
     with script_module():
         add_part, write = adding_part(t), writing(t)
 
-        @script
-        def matvec(a: p.a, b: p.b, bias: bias_type, partial: t.partial, c: p.c) -> None:
+        @script(a=p.a, b=p.b, bias=bias_type, partial=t.partial, c=p.c)
+        def matvec(a: Global, b: Global, bias: Global, partial: Global, c: Global) -> None:
             attr.func_kind = "cpu_kernel"
             for number in parallel(p.batch * blocks * parts):
                 block, part = number // parts, number % parts

@@ -6,14 +6,13 @@ unpacked is multiplied by several rows of x.
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
 from dataclasses import dataclass
 from typing import Any
 
 from hidet.cost import Work
 from hidet.ir.expr import Expr, wrap
 from hidet.lang import (
+    Global,
     ScriptFunction,
     attr,
     cast,
@@ -112,8 +111,8 @@ def ordering(t: Packed) -> ScriptFunction:
 
     with script_module():
 
-        @script
-        def pack(packed: op.packed, order: t.order) -> None:
+        @script(packed=op.packed, order=t.order)
+        def pack(packed: Global, order: Global) -> None:
             attr.func_kind = "cpu_kernel"
             attr.func_name = f"{op.name}_pack"
             for j in parallel(t.p.n):
@@ -138,10 +137,9 @@ def multiplying(t: Packed) -> ScriptFunction:
     with script_module():
         add_step, write = adding_step(t), writing(t)
 
-        @script
+        @script(x=op.x, scale=op.scale, zero_point=zero_type, bias=bias_type, order=t.order, y=p.c)
         def multiply(
-            x: op.x, scale: op.scale, zero_point: zero_type, bias: bias_type, order: t.order,
-            y: p.c,
+            x: Global, scale: Global, zero_point: Global, bias: Global, order: Global, y: Global,
         ) -> None:  # fmt: skip
             attr.func_kind = "cpu_kernel"
             attr.func_name = op.name

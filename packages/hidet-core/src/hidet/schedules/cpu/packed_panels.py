@@ -6,13 +6,12 @@ many panels of rows as keep their sums there.
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
 from dataclasses import replace
 from typing import Any
 
 from hidet.cost import Work
 from hidet.lang import (
+    Global,
     ScriptFunction,
     attr,
     cast,
@@ -108,8 +107,8 @@ def ordering(t: PackedPanels) -> ScriptFunction:
 
     with script_module():
 
-        @script
-        def pack(packed: op.packed, order: t.order) -> None:
+        @script(packed=op.packed, order=t.order)
+        def pack(packed: Global, order: Global) -> None:
             attr.func_kind = "cpu_kernel"
             attr.func_name = f"{op.name}_pack"
             for panel in parallel(t.lane_tiles):
@@ -135,10 +134,13 @@ def multiplying(t: PackedPanels) -> ScriptFunction:
         make_rows, unpack = making_rows(t), unpacking(t)
         add_stretch, write = adding_stretch(t, t.heights), writing(t)
 
-        @script
+        @script(
+            x=op.x, scale=op.scale, zero_point=zero_type, bias=bias_type, order=t.order,
+            rows=t.row_panels, y=p.c,
+        )  # fmt: skip
         def multiply(
-            x: op.x, scale: op.scale, zero_point: zero_type, bias: bias_type, order: t.order,
-            rows: t.row_panels, y: p.c,
+            x: Global, scale: Global, zero_point: Global, bias: Global, order: Global, rows: Global,
+            y: Global,
         ) -> None:  # fmt: skip
             attr.func_kind = "cpu_kernel"
             attr.func_name = op.name

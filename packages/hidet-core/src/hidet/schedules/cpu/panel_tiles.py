@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
 from hidet.ir.expr import Dot
 from hidet.lang import (
     ScriptFunction,

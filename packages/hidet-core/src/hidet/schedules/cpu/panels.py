@@ -7,10 +7,11 @@ it runs before the first call if it is.
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
+from typing import Any
+
 from hidet.ir.kernel import Module
 from hidet.lang import (
+    Global,
     ScriptFunction,
     attr,
     parallel,
@@ -30,20 +31,25 @@ from hidet.target import Target
 def panels(name: str, p: Contraction, target: Target, registers: Registers) -> Module:
     """A contraction by panels: those of the weight, those of the other operand, then tiles."""
     t = Panels(p, registers, target)
-    batch, row_tiles, lane_tiles = p.batch, t.row_tiles, t.lane_tiles
+    batch: Any = p.batch
+    row_tiles: Any = t.row_tiles
+    lane_tiles: Any = t.lane_tiles
     row_panels, lane_panels, bias_type = t.row_panels, t.lane_panels, operand_type(p.bias, p.c)
     table_type = operand_type(t.table, p.c)
-    over = range if t.is_small else parallel
+    over: Any = range if t.is_small else parallel
 
     with script_module():
         make_rows, make_columns = making_rows(t), making_columns(t)
         meet = meeting(t)
         pack = packing(t, name)
 
-        @script
+        @script(
+            a=p.a, b=p.b, bias=bias_type, table=table_type, rows=row_panels, columns=lane_panels,
+            c=p.c,
+        )  # fmt: skip
         def product(
-            a: p.a, b: p.b, bias: bias_type, table: table_type, rows: row_panels,
-            columns: lane_panels, c: p.c,
+            a: Global, b: Global, bias: Global, table: Global, rows: Global, columns: Global,
+            c: Global,
         ) -> None:  # fmt: skip
             attr.func_kind = "cpu_kernel"
             attr.func_name = name
@@ -94,10 +100,10 @@ def meeting(t: Panels) -> ScriptFunction:
 def packing(t: Panels, name: str) -> ScriptFunction:
     """The kernel that makes the panels of the weight."""
     p, make_rows, make_columns = t.p, making_rows(t), making_columns(t)
-    over = range if t.is_small else parallel
+    over: Any = range if t.is_small else parallel
 
-    @script
-    def pack(a: p.a, b: p.b, rows: t.row_panels, columns: t.lane_panels) -> None:
+    @script(a=p.a, b=p.b, rows=t.row_panels, columns=t.lane_panels)
+    def pack(a: Global, b: Global, rows: Global, columns: Global) -> None:
         attr.func_kind = "cpu_kernel"
         attr.func_name = f"{name}_pack"
         if t.weight_in_rows:
@@ -112,7 +118,8 @@ def packing(t: Panels, name: str) -> ScriptFunction:
 
 def making_rows(t: Panels) -> ScriptFunction:
     """A part of a kernel: fills the panel of rows that lies in `rows` where `held` says."""
-    group = t.group
+    group, depth = t.group, t.depth
+    k: Any = t.p.k
 
     @script
     def make_rows(a, b, table, rows, panel, held):  # type: ignore[no-untyped-def]
@@ -120,12 +127,12 @@ def making_rows(t: Panels) -> ScriptFunction:
             z, top = t.placed(table, panel)
             if t.rows_along_k:
                 for i in range(t.height):
-                    for part in range(t.p.k // t.p.run):
+                    for part in range(k // t.p.run):
                         for r in vectorize(t.p.run):
                             # No variable for the place: what divides it is simplified.
                             element = t.row_element(a, b, z, top + i, part * t.p.run + r)
                             rows[held, i, part * t.p.run + r] = element
-                    for r in range(t.p.k, t.depth * group):
+                    for r in range(k, depth * group):
                         rows[held, i, r] = t.row_element(a, b, z, top + i, r)
             else:
                 for r in range(t.depth):

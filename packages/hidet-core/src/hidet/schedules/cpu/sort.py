@@ -6,15 +6,13 @@ takes seconds for rows of a hundred thousand.
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type, index"
 from dataclasses import dataclass
 from math import log2
 from typing import Any
 
 from hidet.compute.sizes import product
 from hidet.cost import Work
-from hidet.lang import ScriptFunction, attr, cast, cdiv, parallel, script, script_module
+from hidet.lang import Global, ScriptFunction, attr, cast, cdiv, parallel, script, script_module
 from hidet.ops.indexing.ordering import Sort
 from hidet.schedules.assemble import assemble
 from hidet.schedules.base import Scheduled, schedule_for
@@ -77,11 +75,10 @@ def sorted_rows(op: Sort, target: Target, point: Rows) -> Scheduled:
     with script_module():
         keep, merge = keeping(op), merging(op)
 
-        @script
-        def sort(
-            x: op.x, keys: op.x.dtype[rows, size], order: i32[rows, 2, held],
-            y: values, index: places,
-        ) -> None:  # fmt: skip
+        @script(
+            x=op.x, keys=op.x.dtype[rows, size], order=i32[rows, 2, held], y=values, index=places,
+        )  # fmt: skip
+        def sort(x: Global, keys: Global, order: Global, y: Global, index: Global) -> None:
             attr.func_kind = "cpu_kernel"
             attr.func_name = op.name
             for row in parallel(rows):
