@@ -35,7 +35,7 @@ from benchmarks.measure.exported import exact, results, worst
 from benchmarks.measure.libraries import set_libraries
 from benchmarks.measure.machine import headline, machine
 from benchmarks.measure.systems import SYSTEMS, prepare
-from benchmarks.measure.table import number, table
+from benchmarks.measure.table import table
 from benchmarks.measure.timing import Call, event_milliseconds
 from benchmarks.networks.others import OTHERS
 from benchmarks.published import published
@@ -152,7 +152,7 @@ def gpu_table(rows: Sequence[GpuRow]) -> str:
         base = ours.get(row.network, row)
         cells = (row.milliseconds, row.least, row.in_a_row)
         ratios = (row.milliseconds / base.milliseconds, row.in_a_row / base.in_a_row)
-        told = [*map(number, cells), *(f"{each:.2f}" for each in ratios)]
+        told = [*(f"{each:.3f}" for each in cells), *(f"{each:.2f}" for each in ratios)]
         told += [f"{row.compile_seconds:.1f}", f"{row.error:.1e}"]
         lines.append([row.network, row.system, *told])
     headings = ("network", "system", "ms", "least", "in a row", "/ hidet", "in a row / hidet")
