@@ -37,8 +37,8 @@ class Machine:
     def kernels(self, group):
         return [f"{group.name}_{group.choice}"]
 
-    def finals(self, rivals, until=None):
-        return Finals(self.groups, rivals, self.load, self.kernels, until)
+    def finals(self, rivals, until=None, before=None):
+        return Finals(self.groups, rivals, self.load, self.kernels, until, before)
 
 
 class Runs:
@@ -90,6 +90,16 @@ def test_a_gain_at_once_does_not_end_the_search():
     played.run()
     assert played.ratios[0][0] == {"a": "fast", "b": "fast"}
     assert played.best == {"a": "faster", "b": "fast"}
+
+
+def test_what_was_the_best_before_competes():
+    machine = Machine()
+    known = {"a": "fast", "b": "other", "c": None}
+    for before, best in ((known, known), ({"a": "slow", "b": "fast", "c": None}, None)):
+        played = machine.finals({"a": [None, "slow"], "b": [None], "c": [None]}, before=before)
+        played.run()
+        assert before in [lineup for lineup, _ in played.ratios]
+        assert played.best == (best or played.plain)
 
 
 def test_where_nothing_is_faster_the_cost_model_decides():

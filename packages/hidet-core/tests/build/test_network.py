@@ -1,6 +1,7 @@
 """Whole graphs run with weights that are there and inputs of no meaning, and timed."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -75,6 +76,8 @@ def test_measurements_of_short_calls_have_several(lock, monkeypatch):
     found = whole_of(draft_of(dense())).loader("cpu", lock)()
     assert found.counts == [3]
     assert found.seconds() == pytest.approx(0.002 / 3)
+    monkeypatch.setattr(network, "host_seconds", lambda run: run() or 1e-6)
+    assert whole_of(draft_of(dense())).loader("cpu", lock)().counts == [network.MOST_CALLS]
 
 
 def test_where_only_calls_tell_sizes_several_count(lock, monkeypatch):
@@ -129,7 +132,7 @@ def test_what_the_framework_runs_gives_zeros():
 
 
 def test_on_a_gpu_calls_follow_each_other_on_its_stream(lock, monkeypatch):
-    """The device is made up: what is timed is noted."""
+    """The device is made up: what is timed is noted. The GPU is busy until the host is ahead."""
     made = whole_of(draft_of(dense())).loader("cpu", lock)()
     seen = []
 
@@ -139,9 +142,13 @@ def test_on_a_gpu_calls_follow_each_other_on_its_stream(lock, monkeypatch):
         run()
         return 0.3
 
+    ahead = SimpleNamespace(
+        keep_busy=lambda: seen.append("busy"), measured=lambda run: seen.append("host") or run()
+    )
     monkeypatch.setattr(network, "device_seconds", timed)
     monkeypatch.setattr(made, "device", "cuda:0")
+    monkeypatch.setattr(made, "ahead", ahead)
     made.counts = [3]
     assert made.seconds() == pytest.approx(0.1)
-    assert seen == [("cuda:0", 0)]
+    assert seen == ["busy", ("cuda:0", 0), "host"]
     assert not lock.is_locked

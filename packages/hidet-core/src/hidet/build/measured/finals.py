@@ -63,7 +63,8 @@ class Finals:
     """The lineups of a graph on their way to the one that is kept.
 
     `rivals` are the choices for each group, first the cost model's. `load` makes what runs of the
-    choices that the groups have, and `kernels` names those of a group.
+    choices that the groups have, and `kernels` names those of a group. What was the best `before`
+    competes.
     """
 
     def __init__(
@@ -73,9 +74,10 @@ class Finals:
         load: Callable[[], Runs],
         kernels: Callable[[Group], Sequence[str]],
         until: float | None = None,
+        before: Lineup | None = None,
     ) -> None:
         self.alike, self.rivals, self.load, self.kernels = alike, rivals, load, kernels
-        self.until = until
+        self.until, self.before = until, before
         self.ranks = max(map(len, rivals.values()))
         self.plain = self.best = self.ranked(0)
         self.ratios: list[tuple[Lineup, Ratio]] = []
@@ -164,8 +166,9 @@ class Finals:
             self.compare(plain, entry)
 
     def gather(self, plain: Entry) -> None:
-        """Play what was best of each group together, and half of it as long as that is no gain;
-        then what was fastest alone."""
+        """Play what was best before, and what was best of each group together, and half of it as
+        long as that is no gain; then what was fastest alone."""
+        self.challenge(plain, self.before or self.plain)
         gains = self.gains()
         self.challenge(plain, self.together(gains))
         while gains and self.best == self.plain:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from math import ceil
 from statistics import geometric_mean
 
@@ -26,12 +27,13 @@ from hidet.runtime.binding.memory import exposed, to_device
 from hidet.runtime.cores import usual_threads
 from hidet.runtime.devices.device import canonical
 from hidet.runtime.devices.driver import call
-from hidet.runtime.devices.stream import current
+from hidet.runtime.devices.stream import Work, current
 from hidet.runtime.devices.timing import device_seconds, host_seconds, thread_seconds
 from hidet.runtime.devices.view import View
 from hidet.runtime.executor import Executor
 from hidet.runtime.plans.archive import Archive
 from hidet.runtime.plans.plan import Host
+from hidet.runtime.profiling.stream_profile import Ahead
 from hidet.runtime.programs.host_program import HostStep
 from hidet.tuning.problem import harmless_inputs
 
@@ -40,6 +42,8 @@ TOTALS = 128, 4
 SAMPLE_SECONDS = 0.005
 """How long the calls of one measurement take together, if one call takes less: a GPU is never
 without work then, and caches are as they are from call to call."""
+MOST_CALLS = 100
+"""How many calls they are at most: more do not wait in a stream."""
 PROFILE_SECONDS = 0.2
 """How long the calls take whose kernels are timed at once."""
 PROFILED = 3, 20
@@ -62,6 +66,10 @@ class Given:
             [to_device(each, device) for each in harmless_inputs(graph, total)]
             for total in (TOTALS[:1] if known else TOTALS)
         ]
+        self.ahead: Ahead | None = None
+        if device != "cpu":
+            with Work(device, 0):
+                self.ahead = Ahead(device, 0)
 
 
 def require_harmless(graph: FlowGraph) -> None:
@@ -117,6 +125,7 @@ class Network:
 
     def __init__(self, archive: Archive, given: Given, lock: FileLock) -> None:
         self.device, self.calls, self.lock = given.device, given.calls, lock
+        self.ahead = given.ahead
         self.executor = Executor(
             archive, self.device, weights=given.weights, host_steps=blanks(archive)
         )
@@ -124,7 +133,8 @@ class Network:
         self.clock = thread_seconds if usual_threads() == 1 else host_seconds
         for each in self.calls:
             self.took(each, 1)  # its memory and its launches are there now
-        self.counts = [max(1, ceil(SAMPLE_SECONDS / self.took(inputs, 1))) for inputs in self.calls]
+        took = [self.took(each, 1) for each in self.calls]
+        self.counts = [min(max(1, ceil(SAMPLE_SECONDS / each)), MOST_CALLS) for each in took]
 
     def took(self, inputs: Sequence[View], count: int) -> float:
         """The mean time of so many calls, one after the other."""
@@ -134,9 +144,12 @@ class Network:
                 self.executor(inputs)
 
         with self.lock, self.executor.work(0):
-            if self.device == "cpu":
+            if self.ahead is None:
                 return self.clock(several) / count
-            return device_seconds(several, self.device, 0) / count
+            # Where the GPU waited for the host, that would be measured.
+            self.ahead.keep_busy()
+            run = partial(self.ahead.measured, several)
+            return device_seconds(run, self.device, 0) / count
 
     def seconds(self) -> float:
         """The time of a call; where there are calls of several sizes they count alike."""

@@ -20,13 +20,14 @@ from hidet.errors.warning import warn
 from hidet.fusion.group import Group
 from hidet.graph.tensor import Tensor
 from hidet.ops.indexing.in_place import updated_tensor
+from hidet.runtime.progress import at_work
 from hidet.schedules.base import Choice
 from hidet.target import Target
 from hidet.tuning import store
 from hidet.tuning.record import Record, Trial, lineup_name, lineup_names, name_of
 from hidet.tuning.report import TuningWarning
 
-KEPT = "the cost model's schedules are kept"
+KEPT = "the cost model's schedules are kept, or what whole calls were faster with before"
 
 
 def tuned(
@@ -77,13 +78,19 @@ class Decision:
         self.alike, self.tuner, self.whole = alike, tuner, whole
         counts = {subject: len(groups) for subject, groups in alike.items()}
         self.facts = network_facts(counts, tuner.target)
+        self.record = store.find(self.facts, tuner.name)
 
     def known(self) -> Lineup | None:
         """What whole calls have decided before; None if they have not, or have to again."""
-        record, tuner = store.find(self.facts, self.tuner.name), self.tuner
+        record, tuner = self.record, self.tuner
         if record is None or (tuner.able and (record.imported or record.level < tuner.level)):
             return None
         return self.read(record)
+
+    def before(self) -> Lineup | None:
+        """What was the best here in whole calls, of a search that was not complete."""
+        record = self.record
+        return None if record is None or record.imported else self.read(record)
 
     def read(self, record: Record) -> Lineup | None:
         """The lineup that a record says is the best; None if it is none of these groups."""
@@ -110,7 +117,7 @@ class Decision:
             return plain
         if tuner.is_late:
             warn(TuningWarning(f"whole calls were not measured: the time was up; {KEPT}"))
-            return plain
+            return self.before() or plain
         return self.played(self.whole, rivals, plain)
 
     def alone(self) -> Lineup:
@@ -134,9 +141,12 @@ class Decision:
         """What is the best in whole calls, which is remembered."""
         finals: Finals | None = None
         try:
-            with self.tuner.whole_calls() as (device, lock, until):
-                load = whole.loader(device, lock)
-                finals = Finals(self.alike, rivals, load, whole.kernels, until)
+            with (
+                at_work(whole.graph.name, "measuring whole calls"),
+                self.tuner.whole_calls() as (device, lock, until),
+            ):
+                load, before = whole.loader(device, lock), self.before()
+                finals = Finals(self.alike, rivals, load, whole.kernels, until, before)
                 finals.run()
         except KeyboardInterrupt:
             warn(TuningWarning("the search for schedules was interrupted; the best so far stay"))
@@ -144,7 +154,7 @@ class Decision:
             if finals is None or finals.best == finals.plain:
                 warn(TuningWarning(f"whole calls were not measured: {error}; {KEPT}"))
         if finals is None:
-            return plain
+            return self.before() or plain
         if finals.ratios:
             level = self.tuner.level if finals.complete and self.is_complete else 0
             store.keep(self.facts, self.tuner.name or "", record_of(finals, level))
