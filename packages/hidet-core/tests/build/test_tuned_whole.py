@@ -122,6 +122,17 @@ def test_what_was_measured_before_the_time_was_up_stays(monkeypatch):
     assert set(made.archive.binaries) == set(again.archive.binaries)
 
 
+def test_where_building_takes_all_the_time_the_cost_model_decides(monkeypatch):
+    graph = dense()
+    plain = compiled(graph, 0)
+    prefers(graph, monkeypatch)
+    takes(monkeypatch, 1.0, 0.5)
+    monkeypatch.setattr(Finals, "late", True)
+    with pytest.warns(TuningWarning, match="whole calls were not measured: the time was up"):
+        made = compiled(graph, 2)
+    assert set(made.archive.binaries) == set(plain.archive.binaries)
+
+
 def test_an_interrupt_of_whole_calls_keeps_what_they_have_shown(monkeypatch):
     graph = two_products()
     monkeypatch.setattr(tuner.Tuner, "rivals", two_rivals)

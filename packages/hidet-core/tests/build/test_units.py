@@ -46,6 +46,15 @@ def test_on_the_cpu_units_keep_the_compilers_busy(jobs, count, expected):
     assert sorted(k.name for unit in found for k in unit) == sorted(f"k{i}" for i in range(count))
 
 
+def test_functions_that_are_together_have_a_unit_and_one_of_several_is_in_each():
+    made = units("cpu", ["a", "b", "pack", "z"])
+    f = made.functions
+    found = made.apart([[f["b"], f["pack"]], [f["a"], f["pack"]], [f["pack"], f["b"]], []])
+    assert [[k.name for k in unit] for unit in found] == [["b", "pack"], ["a", "pack"], ["z"]]
+    gpu = units("cuda", ["b", "a"])
+    assert [len(unit) for unit in gpu.apart([list(gpu.functions.values())])] == [1, 1]
+
+
 @pytest.mark.parametrize("kind", WHERE)
 def test_every_kernel_has_a_home_and_a_second_build_comes_from_the_cache(
     kind, tmp_path, monkeypatch

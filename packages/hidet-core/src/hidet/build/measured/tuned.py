@@ -158,6 +158,9 @@ class Decision:
         if finals.ratios:
             level = self.tuner.level if finals.complete and self.is_complete else 0
             store.keep(self.facts, self.tuner.name or "", record_of(finals, level))
+        elif finals.late:
+            warn(TuningWarning(f"whole calls were not measured: the time was up; {KEPT}"))
+            return self.before() or plain
         return finals.best
 
     @property

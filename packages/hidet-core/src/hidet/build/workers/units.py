@@ -99,14 +99,18 @@ class Units:
         return {unit.name: b for unit, b in zip(units, binaries, strict=True)}, home
 
     def apart(self, together: Iterable[Sequence[Function]]) -> list[list[Function]]:
-        """The functions of each unit: on CUDA one, else those that are together, then the rest."""
+        """The functions of each unit: on CUDA one, else those that are together, then the rest. One
+        that is in several of these is compiled with each, as others have compiled it."""
         if self.target.kind == "cuda":
             return self.grouped()
-        left, found = dict(self.functions), []
+        found: dict[tuple[str, ...], list[Function]] = {}
         for functions in together:
-            mine = {each.name: each for each in functions if left.pop(each.name, None)}
-            found.append([mine[name] for name in sorted(mine)])
-        return [each for each in (*found, list(left.values())) if each]
+            mine = {each.name: each for each in functions}
+            names = tuple(sorted(mine))
+            found[names] = [mine[name] for name in names]
+        known = {name for names in found for name in names}
+        rest = [each for name, each in self.functions.items() if name not in known]
+        return [each for each in (*found.values(), rest) if each]
 
     def grouped(self) -> list[list[Function]]:
         """The functions of each unit: on CUDA one, else as many as keep every compiler busy.
