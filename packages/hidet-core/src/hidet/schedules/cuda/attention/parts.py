@@ -35,7 +35,7 @@ from hidet.lang import (
 from hidet.lang.cuda import blockIdx, mapa, threadIdx
 from hidet.mapping.fragments import ROW_LANES, mma_c
 from hidet.schedules.attention import Rows, types_of
-from hidet.schedules.cuda.attention.plain import Operands, in_parts, mend
+from hidet.schedules.cuda.attention.plain import Operands, mend
 from hidet.schedules.cuda.attention.softmax import LOW, factor_of, fast_exp2
 from hidet.target import WARP
 from hidet.types import Size, TensorType
@@ -76,7 +76,7 @@ def write(of: Operands, sums: Registers, row_sum: Registers, z: Int, row: Int) -
     """Each lane writes what it has summed."""
     rows, (high, across) = of.rows, sums.shape[:2]
     lane, finite = threadIdx.x % WARP, YES
-    if in_parts(rows):
+    if of.in_parts:
         for i, half in unroll(grid(high, 2)):
             finite = finite and isfinite(row_sum[i, half])
         for i, j, e in unroll(grid(high, across, 4)):
@@ -153,7 +153,7 @@ def finish(
 def give(of: Operands, z: Int, row: Int, column: Int, total: Float, values: Registers) -> None:
     """Elements of a row are written."""
     inverse, finite = select(total == 0.0, 0.0, 1.0 / total), YES
-    if in_parts(of.rows):
+    if of.in_parts:
         finite = isfinite(total)
         for one in unroll(VECTOR):
             finite = finite and isfinite(values[one])
@@ -186,8 +186,9 @@ def store_part(
 
 
 def joining(
-    name: str, rows: Rows, partial_type: TensorType, facts_type: TensorType, padded: Size
-) -> ScriptFunction:
+    name: str, rows: Rows, in_parts: bool, partial_type: TensorType, facts_type: TensorType,
+    padded: Size,
+) -> ScriptFunction:  # fmt: skip
     """The kernel that merges the partials of several blocks; a stack has `padded` rows."""
     across, op = partial_type.shape[2] // VECTOR, rows.op
 
@@ -204,6 +205,6 @@ def joining(
         if row < rows.count:
             values = register_tensor(f32, (VECTOR,), init=0.0)
             _, total = merge(partial, partial_facts, 1, z * padded + row, column, values)
-            give(Operands(rows, q, k, v, mask, y), z, row, column, total, values)
+            give(Operands(rows, q, k, v, mask, y, in_parts), z, row, column, total, values)
 
     return join

@@ -27,13 +27,7 @@ from hidet.lang import (
 )
 from hidet.lang.memory import get
 from hidet.schedules.attention import Rows
-from hidet.schedules.cuda.attention.single import products
 from hidet.schedules.cuda.attention.softmax import LOG2_E, LOW, NOTHING, fast_exp2, stepped_score
-
-
-def in_parts(rows: Rows) -> bool:
-    """Whether products are of parts."""
-    return rows.single and products() > 1
 
 
 @record
@@ -46,6 +40,8 @@ class Operands:
     v: Global
     mask: Any
     y: Global
+    in_parts: bool
+    """Whether products are of parts, so that results that are no numbers are summed once more."""
 
     @property
     def keys(self) -> Any:

@@ -35,11 +35,13 @@ from hidet.schedules.cuda.attention.parts import (
     write,
 )
 from hidet.schedules.cuda.attention.plain import Operands
+from hidet.schedules.cuda.attention.simt import Lanes, by_lanes
+from hidet.schedules.cuda.attention.single import products
 from hidet.schedules.cuda.attention.softmax import LOW, add_row_sums
 from hidet.schedules.cuda.attention.space import Blocks, pays
 from hidet.schedules.cuda.attention.walk import own_row, place, walk
 from hidet.target import Target
-from hidet.types import bf16, f16
+from hidet.types import bf16, f16, tf32
 
 
 def by_tensor_cores(op: Attention, target: Target) -> bool:
@@ -48,12 +50,24 @@ def by_tensor_cores(op: Attention, target: Target) -> bool:
     able = target.has_feature("mma_f16") and target.has_feature("cp_async")
     if not (allowed and able and is_sized(op)):
         return False
-    return narrow or (op.q.dtype is f32 and pays(rows_of(op), target))
+    reached = target.measured.attention_single / products()
+    return narrow or (op.q.dtype is f32 and pays(rows_of(op), target, tf32.name, reached))
 
 
 @schedule_for(Attention, target="cuda", space=Blocks, when=by_tensor_cores)
 def attention_mma(op: Attention, target: Target, point: Blocks) -> Scheduled:
     """Tiles of q and of k and v, by warps with `mma.sync`."""
+    return tiled(op, target, point)
+
+
+@schedule_for(Attention, target="cuda", space=Lanes, when=by_lanes)
+def attention_simt(op: Attention, target: Target, point: Lanes) -> Scheduled:
+    """Tiles of q and of k and v, by threads on CUDA cores."""
+    return tiled(op, target, point)
+
+
+def tiled(op: Attention, target: Target, point: Blocks) -> Scheduled:
+    """Attention as one kernel, or as two where blocks share keys without a cluster."""
     rows, slices = rows_of(op), point.slices
     height, width = point.part[0], point.padded(rows)[1]
     together = slices if point.clustered(target) else 1
@@ -61,7 +75,7 @@ def attention_mma(op: Attention, target: Target, point: Blocks) -> Scheduled:
     padded = blocks * point.rows
     partial_type = f32[slices, rows.stacks * padded, width]
     facts_type = f32[slices, rows.stacks * padded, 2]
-    layer = point.layer(rows, target)
+    layer, in_parts = point.layer(rows, target), point.in_parts(rows)
 
     with script_module():
 
@@ -75,7 +89,7 @@ def attention_mma(op: Attention, target: Target, point: Blocks) -> Scheduled:
             attr.cuda_block_dim = point.threads
             attr.cuda_cluster_dim = (1, 1, together)
             z, top, first, turns = place(rows, point, layer, blocks)
-            of = Operands(rows, q, k, v, mask, y)
+            of = Operands(rows, q, k, v, mask, y, in_parts)
             row_max = register_tensor(f32, (height // 16, 2), init=LOW)
             row_sum = register_tensor(f32, (height // 16, 2), init=0.0)
             sums = register_tensor(f32, (height // 16, width // 8, 4), init=0.0)
@@ -85,7 +99,7 @@ def attention_mma(op: Attention, target: Target, point: Blocks) -> Scheduled:
 
         kernels = [attend]
         if slices > together:
-            kernels.append(joining(op.name, rows, partial_type, facts_type, padded))
+            kernels.append(joining(op.name, rows, in_parts, partial_type, facts_type, padded))
     workspaces = ["partial", "partial_facts"]
     return Scheduled(assemble(op.name, kernels, op.operand_labels(), ["y"], workspaces), point)
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from hidet.cost import CACHE_GAIN, Work, seconds
 from hidet.ops.products.attention import Attention
 from hidet.schedules.attention import Rows, rows_of
-from hidet.schedules.cuda.attention.single import products
+from hidet.schedules.cuda.attention.products import score_half, weigh_half
+from hidet.schedules.cuda.attention.single import products, score_single, weigh_single
 from hidet.schedules.space import choice
 from hidet.schedules.typical import estimated
 from hidet.target import ACCESS_BYTES, WARP, Target
@@ -15,6 +17,8 @@ from hidet.types import f32, tf32
 
 KEPT_SIZE = 128
 """The longest rows of q that stay in registers."""
+FEWEST_KEYS = 16
+"""Keys of a tile where rows of v are longer than that: no more need find room."""
 MEETING, JOINING, HANDING = 2.0, 1.0, 0.25
 """Waits that a cluster's barriers, another kernel's reads, or a block's barrier take; estimates."""
 FAR, NEAR = 1 / 4, 1 / 16
@@ -39,7 +43,7 @@ class Blocks:
     """A block's rows, the keys of a tile, how warps divide both, tiles in memory, key sharing."""
 
     rows: int = choice(64, 128, 32, 16)
-    keys: int = choice(64, 128, 32, 256)
+    keys: int = choice(64, 128, 32, 256, 16)
     warps: tuple[int, int] = choice((4, 1), (2, 2), (1, 4), (2, 1), (1, 2), (8, 1), (2, 4), (1, 8))
     stages: int = choice(2, 1, 3, 4)
     slices: int = choice(1, 2, 4, 8, 16, 32)
@@ -62,6 +66,19 @@ class Blocks:
         """The sizes of rows of k and v in tiles: whole fragments."""
         return -(-rows.size // 16) * 16, -(-rows.width // 16) * 16
 
+    def in_parts(self, rows: Rows) -> bool:
+        """Whether products are of parts of float32, which infinities do not have."""
+        return rows.single and products() > 1
+
+    def unit(self, rows: Rows) -> tuple[str, bool, int]:
+        """The type by whose rate products are made, whether on tensor cores, and how many stand for
+        one."""
+        return (tf32.name, True, products()) if rows.single else (rows.op.q.dtype.name, True, 1)
+
+    def multiplying(self, rows: Rows) -> tuple[Any, Any]:
+        """Parts of kernels that add up scores, and weighted rows of v."""
+        return (score_single, weigh_single) if rows.single else (score_half, weigh_half)
+
     def clustered(self, target: Target) -> bool:
         """Whether the blocks that share keys are a cluster, and so one kernel is enough."""
         return 1 < self.slices <= target.max_blocks_per_cluster
@@ -74,6 +91,17 @@ class Blocks:
             return height * (width + keys * 5 // 2) // WARP + 56
         kept = height * size // WARP // 2 if self.keeps_q(rows) else 0
         return height * (width + keys + keys // 8) // WARP + kept + 48
+
+    def least_registers(self, rows: Rows) -> int:
+        """Registers without which the compiler spills some; the estimate is what blocks take that
+        find room beside each other."""
+        (_, width), (height, keys) = self.padded(rows), self.part
+        if not rows.single:
+            return self.registers(rows) + height // 2
+        # Both parts of weights stay while one group of columns after the other is summed.
+        scores = keys if width <= WARP else 2 * keys
+        least = height * (width + scores) // WARP + 2 * height + 64
+        return max(self.registers(rows), least)
 
     def shared_bytes(self, rows: Rows) -> int:
         """Tiles of q, k and v, and the parts that warps and blocks hand over."""
@@ -104,20 +132,23 @@ class Blocks:
             and self.rows % self.warps[0] == self.keys % self.warps[1] == 0
             and height in (16, 32)
             and keys % 16 == 0
-            and self.registers(rows) <= target.max_registers_per_thread
+            and (self.keys > FEWEST_KEYS or rows.width > KEPT_SIZE)
+            and self.least_registers(rows) <= target.max_registers_per_thread
             and self.shared_bytes(rows) <= target.max_shared_bytes_per_block
         )
 
+    def step(self, rows: Rows) -> float:
+        """Waits for memory that a warp's way through a tile takes."""
+        (size, _), (height, keys) = self.padded(rows), self.part
+        if rows.single:
+            return 0.5 + products() * height * keys * size * SINGLE_ROUNDS
+        return 0.5 + size / 256 + keys / 128
+
     def rounds(self, rows: Rows, blocks: int, seen: float, target: Target) -> float:
         """Waits for tiles, as far as products and softmax of others do not hide them."""
-        size, _ = self.padded(rows)
-        height, keys = self.part
-        step = 0.5 + size / 256 + keys / 128  # a warp's way through a tile
-        if rows.single:
-            step = 0.5 + products() * height * keys * size * SINGLE_ROUNDS
         # Where no block waits for its turn, the one that sees all keys is the last.
         share = 1.0 if blocks <= target.cores * self.resident(rows, target) else seen
-        waits = 1 + self.turns(rows) * share * max(step, 1 / max(self.stages - 1, 1))
+        waits = 1 + self.turns(rows) * share * max(self.step(rows), 1 / max(self.stages - 1, 1))
         if self.clustered(target):
             return waits + MEETING + FAR * self.slices * self.warps[1]
         if self.slices > 1:
@@ -168,16 +199,16 @@ class Blocks:
         apart = self.slices > 1 and not self.clustered(target)
         partial = 4.0 * blocks * self.rows * width if apart else 0.0
         busy = self.busy(rows, blocks, target)
-        times = products() if rows.single else 1
+        unit, tensor_core, times = self.unit(rows)
         waves = -(-blocks // (self.resident(rows, target) * target.cores))
         return Work(
             read + again + partial,
             written + partial,
             2.0 * elements * self.rows * (size + width) * times / busy,
-            tf32.name if rows.single else op.q.dtype.name,
+            unit,
             blocks,
             self.threads,
-            tensor_core=True,
+            tensor_core=tensor_core,
             launches=2 if apart else 1,
             shared_bytes=self.shared_bytes(rows),
             registers=self.registers(rows),
@@ -186,10 +217,11 @@ class Blocks:
         )
 
 
-def pays(rows: Rows, target: Target) -> bool:
+def pays(rows: Rows, target: Target, unit: str, reached: float) -> bool:
     """Whether attention in float32 is faster whole than as products with the scores in memory.
 
-    Not for long rows where tensor cores multiply tf32 hardly faster than other units float32.
+    `unit` is the type that multiplies the whole, on tensor cores if that is tf32, and `reached` the
+    part of a large product's rate that it reaches.
     """
     scores, (read, written) = 4.0 * rows.pairs(), rows.nbytes
     flops = 2.0 * rows.pairs() * (rows.size + rows.width)
@@ -198,6 +230,6 @@ def pays(rows: Rows, target: Target) -> bool:
         Work(read + scores, written + scores, flops, single, cores, tensor_core=products() == 1),
         Work(scores, scores, 0.0, single, cores, launches=2),
     )
-    more = products() * (0.5 if rows.op.causal else 1.0) / target.measured.attention_single
-    whole = Work(read, written, flops * more, tf32.name, cores, tensor_core=True)
+    seen, tensor_core = 0.5 if rows.op.causal else 1.0, unit == tf32.name
+    whole = Work(read, written, flops * seen / reached, unit, cores, tensor_core=tensor_core)
     return seconds(whole, target) <= sum(seconds(work, target) for work in apart)

@@ -23,8 +23,7 @@ from hidet.lang import (
 from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.schedules.attention import Rows
 from hidet.schedules.cuda.attention.plain import Operands
-from hidet.schedules.cuda.attention.products import bring_rows, keep_rows, score_half, weigh_half
-from hidet.schedules.cuda.attention.single import score_single, weigh_single
+from hidet.schedules.cuda.attention.products import bring_rows, keep_rows
 from hidet.schedules.cuda.attention.softmax import mask_scores, online_softmax
 from hidet.schedules.cuda.attention.space import Blocks
 from hidet.schedules.cuda.tiles.copy_pipeline import CopyPipeline
@@ -108,7 +107,7 @@ def walk(
     rows, op, dtype, stages = of.rows, of.rows.op, of.rows.op.q.dtype, point.stages
     (size, width), (height, keys) = point.padded(rows), point.part
     keeps_q, vector = point.keeps_q(rows), ACCESS_BYTES // dtype.nbytes
-    score, weigh = (score_single, weigh_single) if rows.single else (score_half, weigh_half)
+    score, weigh = point.multiplying(rows)
     row, sharer = own_row(point)
     # A vector between rows keeps fragments from bank conflicts.
     tile_q = shared_tensor(dtype, (1, point.rows, size + vector))

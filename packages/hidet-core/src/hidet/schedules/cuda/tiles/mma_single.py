@@ -45,6 +45,10 @@ class PartWarps(SingleWarps):
         rows, columns = self.warp_tile
         return rows * columns // WARP + (rows + columns) * 8 // WARP + super().registers(p)
 
+    def least_registers(self, p: Contraction) -> int:
+        """One part of fragments waits while the other is multiplied."""
+        return self.registers(p) + sum(self.warp_tile) * 8 // WARP
+
     def busy(self) -> float:
         """Three products stand for one."""
         return REACHED / PRODUCTS

@@ -69,6 +69,10 @@ class PartWarpgroups(PartWarps):
             flight += self.block[1] * self.depth // self.threads
         return self.block[1] + flight + 64
 
+    def least_registers(self, p: Contraction) -> int:
+        """As many: fragments stay in shared memory."""
+        return self.registers(p)
+
     def busy(self) -> float:
         """Three matmuls of tf32 stand for one."""
         return 1.0 / PRODUCTS
