@@ -69,7 +69,8 @@ def dtype_of(op: Op) -> DType:
 
 def settings_of(schedule: Schedule) -> AbstractContextManager[None]:
     """The options that a schedule asks for."""
-    return options(tf32=schedule.name.endswith("tf32"))
+    units = "simt" if schedule.name == "attention_simt" else "mma"
+    return options(tf32=schedule.name.endswith("tf32"), mma=units)
 
 
 RARE: tuple[type[Op], ...] = (GroupedMatmul, LinearMoments, NormedLinear, PackedLinear)

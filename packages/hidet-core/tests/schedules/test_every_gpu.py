@@ -12,9 +12,9 @@ import pytest
 
 from hidet.codegen import cuda
 from hidet.ir.evaluate import evaluate
-from hidet.options import options
 from hidet.passes.pipeline import lower
 from hidet.target import Target
+from hidet.testing.asked import asked
 from hidet.toolchain.nvrtc import compile_cuda
 
 from .test_odd_sizes import ANCHORS, CUDA, simulated
@@ -36,7 +36,7 @@ def pairs():
     """Each schedule with the next GPU that it has an operator for."""
     turns = cycle(GPUS)
     for schedule in CUDA:
-        with options(tf32=schedule.name.endswith("tf32")):
+        with asked(schedule):
             names = [next(turns) for _ in GPUS] + [HOPPER]
             arch = next(each for each in names if taken(schedule, Target.parse(each)))
         next(turns)
@@ -46,7 +46,7 @@ def pairs():
 @pytest.mark.parametrize(("schedule", "arch"), list(pairs()))
 def test_a_schedule_compiles_and_is_right(schedule, arch):
     target, short = Target.parse(arch), schedule.name.endswith("tf32")
-    with options(tf32=short):
+    with asked(schedule):
         op, point = taken(schedule, target)
         module = schedule.apply(op, target, point).module
     kernels = [lower(each) for each in module.kernels]

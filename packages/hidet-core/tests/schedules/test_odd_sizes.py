@@ -26,11 +26,11 @@ from hidet.ops.quantized.packed_linear import PackedLinear
 from hidet.ops.reductions.handed_norm import LinearMoments, NormedLinear
 from hidet.ops.tensors.create import Arange, Full
 from hidet.ops.windows.conv import Conv
-from hidet.options import options
 from hidet.schedules import load
 from hidet.schedules.automatic import automatic
 from hidet.schedules.base import SCHEDULES
 from hidet.target import Target
+from hidet.testing.asked import asked
 from hidet.testing.compare import assert_close
 from hidet.testing.fused import as_run
 from hidet.types import TensorType, bf16, f16, f32, i8, i32, i64, u8
@@ -226,6 +226,7 @@ ANCHORS = [
     *odd(Attention),
     *(Attention(bf16[1, n, 33], bf16[1, 131, 33], bf16[1, 131, n], None, n > 7, 0.2) for n in ODD),
     *(Attention(f16[2, n, 40], f16[1, 131, 40], f16[1, 131, 72], None, n > 7, 0.2) for n in ODD),
+    *(Attention(f32[2, n, 40], f32[1, 131, 40], f32[1, 131, 24], None, n > 7, 0.2) for n in (7, 33)),
     *HANDING,
     *NORMING,
     *(GroupedMatmul(t[n, 33], t[3, 33, 7], i32[3]) for t in (f32, f16) for n in (1, 129)),
@@ -251,7 +252,7 @@ def taken(schedule):
     """The operators that a schedule takes, each at one point: at the cheapest and at one in the
     middle in turns."""
     found = {}
-    with options(tf32=schedule.name.endswith("tf32")):
+    with asked(schedule):
         for op in ANCHORS:
             points = [each.point for each in schedule.candidates(op, TARGET)]
             if points:
@@ -269,7 +270,7 @@ def test_scheduled_operators(op):
     for schedule in CUDA:
         if op in taken(schedule):
             short = schedule.name.endswith("tf32")
-            with options(tf32=short):
+            with asked(schedule):
                 module = schedule.apply(op, TARGET, taken(schedule)[op]).module
                 simulated(op, module, short)
 

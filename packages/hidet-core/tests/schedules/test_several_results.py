@@ -23,9 +23,9 @@ from hidet.ops.products.grouped_matmul import GroupedMatmul
 from hidet.ops.products.matmul import Linear, Matmul
 from hidet.ops.quantized.packed_linear import PackedLinear
 from hidet.ops.windows.conv import Conv
-from hidet.options import options
 from hidet.schedules.base import SCHEDULES
 from hidet.target import Target
+from hidet.testing.asked import asked
 from hidet.testing.compare import assert_close
 from hidet.testing.fused import as_run
 from hidet.types import f16, f32, f64, i32, i64, u8
@@ -84,7 +84,7 @@ def cases(schedule):
     """Two operators that a schedule takes: the smallest at a point in the middle, one in the middle
     at the cheapest."""
     target, short = TARGETS[schedule.target], schedule.name.endswith("tf32")
-    with options(tf32=short):
+    with asked(schedule):
         able = [op for op in OPERATORS[schedule.target] if schedule.candidates(op, target)]
         assert len(able) >= 2
         able.sort(key=lambda op: sum(prod(each.shape) for each in op.types()))

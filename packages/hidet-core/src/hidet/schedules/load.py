@@ -14,6 +14,7 @@ from hidet.schedules.cpu import packed_linear as _cpu_packed_linear
 from hidet.schedules.cpu import packed_panels as _cpu_packed_panels
 from hidet.schedules.cpu import sort as _cpu_sort
 from hidet.schedules.cuda.attention import schedule as _cuda_attention
+from hidet.schedules.cuda.attention import simt as _cuda_attention_simt
 from hidet.schedules.cuda.attention import warpgroups as _cuda_attention_wgmma
 from hidet.schedules.cuda.convolution import conv_overlap as _cuda_conv_overlap
 from hidet.schedules.cuda.convolution import depthwise as _cuda_depthwise
@@ -50,5 +51,6 @@ LOADED = (
     _cuda_matmul_normed,
     _cuda_matmul_wgmma,
     _cuda_packed_linear,
+    _cuda_attention_simt,
 )
 """In this order schedules are filed."""

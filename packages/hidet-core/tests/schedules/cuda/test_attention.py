@@ -8,11 +8,14 @@ from hidet.graph import refer
 from hidet.ir.evaluate import evaluate
 from hidet.ir.expr import Var, wrap
 from hidet.ops.products.attention import CAPPED, Attention
+from hidet.options import options
 from hidet.schedules.attention import rows_of
 from hidet.schedules.base import candidates
-from hidet.schedules.cuda.attention.schedule import attention_mma, by_tensor_cores
+from hidet.schedules.cuda.attention.schedule import by_tensor_cores, tiled
+from hidet.schedules.cuda.attention.simt import Lanes, by_lanes
 from hidet.schedules.cuda.attention.space import Blocks
 from hidet.schedules.cuda.attention.walk import own_rows
+from hidet.schedules.space import points
 from hidet.target import Target
 from hidet.testing.fused import as_run
 from hidet.types import bf16, boolean, f16, f32, f64, i32
@@ -32,6 +35,7 @@ POINTS = [
     Blocks(16, 32, (1, 2), 3, 4),
     Blocks(16, 32, (1, 2), 2, 16),
 ]
+LANES = [Lanes(64, 32, (2, 1), 3, 1), Lanes(16, 64, (1, 4), 2, 2), Lanes(32, 16, (1, 1), 2, 16)]
 OPS = [
     Attention(f16[2, 4, 70, 40], f16[2, 2, 129, 40], f16[2, 2, 129, 24], None, True, 0.2),
     Attention(bf16[1, 8, 1, 64], bf16[1, 2, 300, 64], bf16[1, 2, 300, 64], None, False, 0.2),
@@ -46,7 +50,7 @@ OPS = [
 
 def run(op, point, **sizes):
     """The result of the lowered kernels, and what it should be."""
-    module = attention_mma(op, TARGET, point).module
+    module = tiled(op, TARGET, point).module
     fixed = op.with_sizes(lambda size: sizes[size.name])
     arrays = fixed.examples(seed=0)
     y = sim.empty(fixed.infer().shape, fixed.infer().dtype)
@@ -66,6 +70,13 @@ def test_every_division(op, point):
     near(found, expected, op.q.dtype)
 
 
+@pytest.mark.parametrize("point", LANES, ids=str)
+@pytest.mark.parametrize("op", [op for op in OPS if op.q.dtype is f32], ids=str)
+def test_every_division_on_cuda_cores(op, point):
+    found, expected, _ = run(op, point)
+    near(found, expected, op.q.dtype)
+
+
 @pytest.mark.parametrize("point", [POINTS[0], POINTS[-1]], ids=str)
 @pytest.mark.parametrize("of", [f16, bf16, f32], ids=str)
 @pytest.mark.parametrize(("m", "mask"), [(7, None), (1, boolean[1, 129]), (37, "of")])
@@ -80,8 +91,9 @@ def test_scores_held_within_bounds(m, mask, of, point):
 @pytest.mark.parametrize(("m", "n"), [(1, 1), (129, 7), (33, 130)])
 def test_symbolic_lengths(m, n, of):
     op = Attention(of[2, M, 32], of[2, N, 32], of[2, N, 32], None, True, 0.2)
-    found, expected, _ = run(op, Blocks(32, 32, (2, 1), 2, 1), m=m, n=n)
-    near(found, expected, of)
+    for point in (Blocks(32, 32, (2, 1), 2, 1), *LANES[: of is f32]):
+        found, expected, _ = run(op, point, m=m, n=n)
+        near(found, expected, of)
 
 
 def test_one_tile_needs_one_buffer():
@@ -93,7 +105,7 @@ def test_one_tile_needs_one_buffer():
 @pytest.mark.parametrize("point", [POINTS[0], POINTS[2], POINTS[3], POINTS[5]], ids=str)
 def test_a_row_that_keeps_nothing_is_zero(point):
     op = Attention(f16[1, 5, 32], f16[1, 600, 32], f16[1, 600, 32], boolean[5, 600], False, 0.2)
-    module = attention_mma(op, TARGET, point).module
+    module = tiled(op, TARGET, point).module
     q, k, v, _ = op.examples(seed=0)
     kept = np.zeros((5, 600), bool)
     kept[1, 599] = kept[3, 3] = True
@@ -114,6 +126,28 @@ def test_what_it_is_for():
     assert not takes(f64, 8, 8, 64)
     assert not takes(f16, 0, 8, 64)
     assert not takes(f16, 8, 8, M)
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"])
+def test_float32_is_one_kernel_on_every_gpu(arch):
+    """By three products of tf32 where tensor cores are that fast, else on CUDA cores."""
+    target, slow = Target.parse(arch), arch in ("sm_86", "sm_89", "sm_120")
+    for heads, rows, size in ((12, 128, 64), (12, 512, 64), (16, 1024, 128)):
+        op = Attention(*(f32[heads, rows, size],) * 3, None, False, 0.125)
+        best = candidates(op, target)[0]
+        assert best.schedule.name == ("attention_simt" if slow else "attention_mma")
+        assert best.point.shared_bytes(rows_of(op)) <= target.max_shared_bytes_per_block
+        assert by_lanes(op, target) is slow
+    short = Attention(*(f32[12, 512, 64],) * 3, None, False, 0.125)
+    with options(mma="simt"):
+        assert candidates(short, target)[0].schedule.name == "attention_simt"
+
+
+def test_long_rows_of_float32_find_room_in_99_kib():
+    op = Attention(*(f32[8, 1024, 256],) * 3, None, False, 0.125)
+    for arch in ("sm_86", "sm_89", "sm_120"):
+        for space in (Blocks, Lanes):
+            assert any(point.fits(op, Target.parse(arch)) for point in points(space))
 
 
 def test_layers_of_blocks_give_each_multiprocessor_as_much():

@@ -11,7 +11,8 @@ from hidet.lang import attr, cast, f32, script, tf32
 from hidet.lang.cuda import threadIdx
 from hidet.ops.products.attention import Attention
 from hidet.options import options
-from hidet.schedules.cuda.attention.schedule import attention_mma, by_tensor_cores
+from hidet.schedules.cuda.attention.schedule import by_tensor_cores, tiled
+from hidet.schedules.cuda.attention.simt import Lanes
 from hidet.schedules.cuda.attention.space import Blocks
 from hidet.schedules.cuda.tiles.two_parts import large_of, small_of
 from hidet.target import Target
@@ -55,13 +56,13 @@ def simulated(op, point, arrays, **settings):
 def built(op, point, **settings):
     """The kernels after all passes."""
     with options(**settings):
-        return as_run(attention_mma(op, TARGET, point).module)
+        return as_run(tiled(op, TARGET, point).module)
 
 
-def error(op, **settings):
+def error(op, point=POINT, **settings):
     """How far the simulated kernel is from float64, and how far float32 is: as norms."""
     arrays = op.examples(seed=0)
-    y = simulated(op, POINT, arrays, **settings)
+    y = simulated(op, point, arrays, **settings)
     (exact,) = refer(op, arrays)
     q, k, v = arrays
     scores = (q @ k.swapaxes(-1, -2)) * np.float32(op.scale)
@@ -73,6 +74,11 @@ def error(op, **settings):
 
 def test_three_products_are_as_exact_as_float32():
     found, usual = error(OP)
+    assert found <= 2 * usual
+
+
+def test_cuda_cores_are_as_exact_as_float32():
+    found, usual = error(OP, Lanes(32, 64, (2, 1), 2, 1))
     assert found <= 2 * usual
 
 
@@ -88,10 +94,12 @@ def small(mask=None, causal=False):
 SPECIAL = [
     (small(), Blocks(16, 32, (1, 1), 2, 1)),
     (small(f32[5, 71]), Blocks(16, 32, (1, 2), 2, 2)),
-    (small(boolean[71]), Blocks(32, 16, (2, 1), 2, 1)),
+    (small(boolean[71]), Blocks(32, 32, (2, 1), 2, 1)),
     (small(causal=True), Blocks(16, 128, (1, 8), 1, 1)),
+    (small(), Lanes(16, 32, (1, 1), 2, 1)),
+    (small(causal=True), Lanes(16, 64, (1, 2), 2, 1)),
 ]
-"""Alone, in turns, with warps or blocks that share the keys."""
+"""Alone, in turns, with warps or blocks that share the keys; on CUDA cores."""
 LARGEST = np.finfo(np.float32).max
 
 

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from hidet.codegen import cuda
+from hidet.ops.products.attention import Attention
 from hidet.ops.products.matmul import Linear, Matmul
 from hidet.ops.windows.conv import Conv
 from hidet.passes.pipeline import lower
@@ -26,8 +27,23 @@ TYPICAL = [
 ]
 
 
-@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
-@pytest.mark.parametrize("op", TYPICAL, ids=str)
+GPUS = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
+FULL = [
+    Attention(*(f16[1, 32, 1024, 128],) * 3, None, True, 0.09),
+    Attention(*(f16[1, 8, 4096, 40],) * 3, None, False, 0.16),
+    Attention(*(f32[1, 16, 1024, 64],) * 3, None, True, 0.125),
+    Attention(*(f32[8, 12, 197, 64],) * 3, None, False, 0.125),
+    Matmul(f32[1024, 1024], f32[1024, 1024]),
+]
+"""Those whose threads hold most: on every GPU. Others are on some of them."""
+SOME = [
+    *((op, arch) for op in TYPICAL for arch in ("sm_80", "sm_90a")),
+    *((op, GPUS[number % len(GPUS)]) for number, op in enumerate(TYPICAL, 1)),
+    *((op, arch) for op in FULL for arch in GPUS if (op, arch) != (TYPICAL[4], "sm_80")),
+]
+
+
+@pytest.mark.parametrize(("op", "arch"), SOME, ids=str)
 def test_untuned_choices_compile_without_spills(op, arch):
     target = Target.parse(arch)
     best = candidates(op, target)[0]

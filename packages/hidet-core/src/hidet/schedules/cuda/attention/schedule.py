@@ -35,7 +35,6 @@ from hidet.schedules.cuda.attention.parts import (
     write,
 )
 from hidet.schedules.cuda.attention.plain import Operands
-from hidet.schedules.cuda.attention.simt import Lanes, by_lanes
 from hidet.schedules.cuda.attention.single import products
 from hidet.schedules.cuda.attention.softmax import LOW, add_row_sums
 from hidet.schedules.cuda.attention.space import Blocks, pays
@@ -57,12 +56,6 @@ def by_tensor_cores(op: Attention, target: Target) -> bool:
 @schedule_for(Attention, target="cuda", space=Blocks, when=by_tensor_cores)
 def attention_mma(op: Attention, target: Target, point: Blocks) -> Scheduled:
     """Tiles of q and of k and v, by warps with `mma.sync`."""
-    return tiled(op, target, point)
-
-
-@schedule_for(Attention, target="cuda", space=Lanes, when=by_lanes)
-def attention_simt(op: Attention, target: Target, point: Lanes) -> Scheduled:
-    """Tiles of q and of k and v, by threads on CUDA cores."""
     return tiled(op, target, point)
 
 

@@ -13,9 +13,11 @@ from typing import Any
 from hidet import options
 from hidet.lang import Int, Registers, Shared, f32, grid, part, register_tensor, unroll, vectorize
 from hidet.lang.cuda import shfl_sync, threadIdx
-from hidet.mapping.fragments import ROW_LANES, mma_c
+from hidet.mapping.fragments import mma_c
 from hidet.ops.products.attention import Attention
 from hidet.schedules.attention import Rows, is_sized, rows_of
+from hidet.schedules.base import Scheduled, schedule_for
+from hidet.schedules.cuda.attention.schedule import tiled
 from hidet.schedules.cuda.attention.softmax import ALL
 from hidet.schedules.cuda.attention.space import Blocks, pays
 from hidet.schedules.cuda.tiles.mma_single import pays as three_pay
@@ -133,3 +135,9 @@ def by_lanes(op: Attention, target: Target) -> bool:
         return False
     slow = options.mma.get() != "mma" or not three_pay(target)
     return slow and pays(rows_of(op), target, f32.name, REACHED)
+
+
+@schedule_for(Attention, target="cuda", space=Lanes, when=by_lanes)
+def attention_simt(op: Attention, target: Target, point: Lanes) -> Scheduled:
+    """Tiles of q and of k and v, by threads on CUDA cores."""
+    return tiled(op, target, point)
