@@ -226,7 +226,7 @@ ANCHORS = [
     *odd(Attention),
     *(Attention(bf16[1, n, 33], bf16[1, 131, 33], bf16[1, 131, n], None, n > 7, 0.2) for n in ODD),
     *(Attention(f16[2, n, 40], f16[1, 131, 40], f16[1, 131, 72], None, n > 7, 0.2) for n in ODD),
-    *(Attention(f32[2, n, 40], f32[1, 131, 40], f32[1, 131, 24], None, n > 7, 0.2) for n in (7, 33)),
+    *(Attention(f32[2, n, 40], f32[1, 131, 40], f32[1, 131, 8], None, n > 7, 0.2) for n in (7, 33)),
     *HANDING,
     *NORMING,
     *(GroupedMatmul(t[n, 33], t[3, 33, 7], i32[3]) for t in (f32, f16) for n in (1, 129)),
