@@ -10,6 +10,7 @@ from hidet.ops.products.attention import Attention
 from hidet.schedules.attention import Rows, rows_of
 from hidet.schedules.cuda.attention.products import score_half, weigh_half
 from hidet.schedules.cuda.attention.single import products, score_single, weigh_single
+from hidet.schedules.cuda.registers import enough_registers
 from hidet.schedules.space import choice
 from hidet.schedules.typical import estimated
 from hidet.target import ACCESS_BYTES, WARP, Target
@@ -100,8 +101,7 @@ class Blocks:
             return self.registers(rows) + height // 2
         # Both parts of weights stay while one group of columns after the other is summed.
         scores = keys if width <= WARP else 2 * keys
-        least = height * (width + scores) // WARP + 2 * height + 64
-        return max(self.registers(rows), least)
+        return height * (width + scores) // WARP + 2 * height + 64
 
     def shared_bytes(self, rows: Rows) -> int:
         """Tiles of q, k and v, and the parts that warps and blocks hand over."""
@@ -133,7 +133,7 @@ class Blocks:
             and height in (16, 32)
             and keys % 16 == 0
             and (self.keys > FEWEST_KEYS or rows.width > KEPT_SIZE)
-            and self.least_registers(rows) <= target.max_registers_per_thread
+            and enough_registers(target, self.registers(rows), self.least_registers(rows))
             and self.shared_bytes(rows) <= target.max_shared_bytes_per_block
         )
 

@@ -32,6 +32,7 @@ from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.contraction import Contraction, names_of
 from hidet.schedules.cuda.cluster_partials import ClusterPartials, partials_shape
 from hidet.schedules.cuda.epilogue import Epilogue, Partial
+from hidet.schedules.cuda.registers import enough_registers
 from hidet.schedules.cuda.slices import add_slices, slices_type
 from hidet.schedules.cuda.tiles.staging import Side, Source
 from hidet.schedules.forms import Formed
@@ -142,7 +143,7 @@ class Tile(Formed):
         if not self.shaped() or not all(side.exact for side in self.sides(p)):
             return False
         return (
-            self.least_registers(p) <= target.max_registers_per_thread
+            enough_registers(target, self.registers(p), self.least_registers(p))
             and self.shared_bytes(p, target) <= target.max_shared_bytes_per_block
             and (self.slices == 1 or (p.shares_sums and self.has_turns(p)))
         )
