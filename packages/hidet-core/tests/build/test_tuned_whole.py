@@ -9,6 +9,7 @@ from hidet.build.measured.network import Network
 from hidet.build.measured.tuning_facts import device_name
 from hidet.errors import OutOfMemory
 from hidet.graph import symbol, trace_from
+from hidet.options import options
 from hidet.target import Target
 from hidet.tuning import TuningWarning, store
 from hidet.tuning.contest import Contest
@@ -72,6 +73,13 @@ def test_whole_calls_are_measured_once_and_with_a_device(monkeypatch):
     elsewhere = compiled(graph, 2)
     for each in (again, elsewhere):
         assert set(each.archive.binaries) == set(first.archive.binaries)
+
+
+def test_whole_calls_need_no_folder_of_records(tmp_path):
+    with options(cache=False, cache_dir=str(tmp_path / "nothing" / "here")):
+        search = tuner.Tuner(Target.parse("cpu"), "cpu")
+        with search, search.whole_calls() as (device, lock, until), lock:
+            assert (device, until) == ("cpu", None)
 
 
 def test_whole_calls_are_measured_again_for_a_wider_space(monkeypatch):

@@ -168,6 +168,7 @@ class Tuner:
         when; Ctrl-C in it is KeyboardInterrupt."""
         assert self.device is not None
         self.bed.end()  # it has memory of the device
+        self.lock.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not self.interrupts.noted:
             with self.interrupts.waiting():
                 yield self.device, FileLock(self.lock), self.end
