@@ -44,14 +44,16 @@ class Enlarged:
 
 def enlarged(model: ModelProto, given: Sequence[Any]) -> Enlarged:
     """The model on inputs nearest to a megabyte: those of a case, repeated along some axes, that
-    ONNX Runtime takes. Raises ValueError if it takes none, not even the case's."""
+    ONNX Runtime takes. Raises ValueError if it takes none, not even the case's, or where there is
+    nothing to repeat."""
+    given = [np.asarray(each) if isinstance(each, np.generic) else each for each in given]
     if not all(isinstance(each, np.ndarray) and each.dtype.kind in "fiub" for each in given):
         raise ValueError("inputs are no tensors of numbers")
     arrays = dict(zip([each.name for each in model.graph.input], given, strict=True))
     held = {name: x for name, x in arrays.items() if is_parameter(x)}
     rest = {name: x for name, x in arrays.items() if name not in held}
     if not rest:
-        held, rest = {}, arrays
+        raise ValueError("it reads no tensor that could be larger")
     every = [with_inputs(model, held, longer) for longer in repeated(rest)]
     for call in sorted(every, key=lambda each: rank(each.nbytes)):
         if runs(call):
