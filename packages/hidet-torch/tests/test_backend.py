@@ -296,6 +296,17 @@ def test_transforms_that_a_cpu_library_does_faster_are_left_with_a_word(size: in
 
 
 @torch.no_grad()
+def test_a_value_far_from_the_first_of_long_rows_is_left_with_a_word() -> None:
+    torch._dynamo.reset()
+    x = torch.randn(3, 400)
+    far = lambda x: torch.kthvalue(x + 1, 200)[0] * 3
+    with pytest.warns(FallbackWarning, match=r"the 200-th value of 400 on a CPU"):
+        close(compiled(far)(x), far(x))
+    near = lambda x: torch.kthvalue(x + 1, 100)[0] * 3
+    close(compiled(near, options={"fallback": "error"})(x), near(x))
+
+
+@torch.no_grad()
 @pytest.mark.filterwarnings("ignore::hidet.frontend.importing.report.FallbackWarning")
 def test_pytorch_gets_an_operand_as_often_as_it_takes_it() -> None:
     """Also one that two nodes computed, of which the compiler keeps one."""

@@ -33,6 +33,24 @@ case(
     n(2, 9, low=0, high=5).sort()[0],
     n(2, 6, low=0, high=5),
 )
+case(
+    "searchsorted of many",
+    lambda a, c: torch.searchsorted(a, c * 0.5),
+    x(999).sort()[0],
+    torch.cat([x(70), x(999).sort()[0][::9] * 2, torch.tensor([torch.nan, 1e9, -1e9])]),
+)
+case(
+    "searchsorted of many rows, right",
+    lambda a, c: torch.searchsorted(a, c, right=True),
+    x(3, 512).round(decimals=1).sort(-1)[0],
+    x(3, 50).round(decimals=1),
+)
+case(
+    "bucketize of many",
+    lambda a, c: torch.bucketize(a, c, out_int32=True),
+    x(5, 40).round(decimals=1),
+    x(257).round(decimals=1).sort()[0],
+)
 case("bucketize", lambda a: torch.bucketize(a, torch.tensor([-1.0, 0, 1])), NAN)
 case(
     "bucketize right",

@@ -26,6 +26,8 @@ SORTS = [
     Sort(bf16[2, 300], 1, 128, True),
     Sort(boolean[2, 129], 1, 3, True),
     Sort(i32[777], 0, 1, False),
+    Sort(f32[4, 13], 1, 13, False),
+    Sort(f16[2, 17, 3], 1, 3, True),
 ]
 
 

@@ -1,6 +1,6 @@
 """Sorting on the CPU: rows over the threads, each by merging runs of places.
 
-The definition compares every two elements of a row. That is the fastest for rows of a hundred, and
+The definition compares every two elements of a row. That is the fastest for rows of a dozen, and
 takes seconds for rows of a hundred thousand.
 """
 
@@ -20,7 +20,7 @@ from hidet.schedules.typical import estimated
 from hidet.target import Target
 from hidet.types import Size, i32, i64
 
-LONG = 128
+LONG = 12
 """Elements of a row up to which the definition is faster."""
 FEW = 32
 """The first of a row are kept in order while it is gone through if their square is at most so many
