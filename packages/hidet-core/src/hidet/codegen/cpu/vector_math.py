@@ -114,6 +114,8 @@ template <class F> INLINE F exp_near_f32(F x) {
 }""",
         ("same_bits",),
     ),
+    # A variable, as the limits of exp: of logits that are limited GCC makes cases otherwise.
+    "log_zero": Part("""__attribute__((weak, visibility("hidden"))) float log_zero = 0.0f;"""),
     # x = 2^k m with m around 1; log m by the series of the inverse hyperbolic tangent.
     "log_f32": Part(
         """\
@@ -132,9 +134,9 @@ template <class F> INLINE F log_f32(F x) {
   F y = k * 0.693359375f + (f - (h - (s * (h + p * z) + k * -2.12194440e-4f)));
   y = x == infinity ? x : y;
   y = x == 0.0f ? -infinity : y;
-  return (x < 0.0f) | (x != x) ? nan : y;
+  return x >= log_zero ? y : nan;
 }""",
-        ("same_bits",),
+        ("same_bits", "log_zero"),
     ),
     # e^r - 1 by a polynomial, to which 1 - 2^-n is added before all is multiplied by 2^n.
     "expm1_f32": Part(
@@ -158,12 +160,13 @@ template <class F> INLINE F expm1_f32(F x) {
 }""",
         ("same_bits", "exp_f32"),
     ),
-    # 2^r by a polynomial, times 2^n in two factors.
+    # 2^r by a polynomial, times 2^n in two factors; the limits of x are variables as those of exp.
     "exp2_f32": Part(
         """\
+__attribute__((weak, visibility("hidden"))) float exp2_low = -151.0f, exp2_high = 129.0f;
 template <class F> INLINE F exp2_f32(F x) {
-  x = x > 129.0f ? all<F>(129.0f) : x;
-  x = x < -151.0f ? all<F>(-151.0f) : x;
+  x = x > exp2_high ? all<F>(exp2_high) : x;
+  x = x < exp2_low ? all<F>(exp2_low) : x;
   const F shifted = x + 12582912.0f;
   const F r = x - (shifted - 12582912.0f);
   F p = 1.5469757e-04f * r + 1.339089e-03f;
@@ -194,9 +197,9 @@ template <class F> INLINE F log_to_base(F x, float whole, float rest, float of_e
   F y = k * whole + ((f - (h - s * (h + p * z))) * of_e + k * rest);
   y = x == infinity ? x : y;
   y = x == 0.0f ? -infinity : y;
-  return (x < 0.0f) | (x != x) ? nan : y;
+  return x >= log_zero ? y : nan;
 }""",
-        ("same_bits",),
+        ("same_bits", "log_zero"),
     ),
     "log2_f32": Part(
         """\
