@@ -343,3 +343,29 @@ def test_a_tensor_without_strides_is_refused() -> None:
     fast = hidet_torch.compile(model(), torch.randn(3, 8))
     with pytest.raises(BadArgument, match=r"cpu, torch.sparse_coo, compiled for torch.float32"):
         fast(torch.randn(3, 8).to_sparse())
+
+
+class Cache:
+    def __init__(self, keys: torch.Tensor) -> None:
+        self.keys = keys
+
+
+class GivesCache(nn.Module):
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, Cache]:
+        return x * 2, Cache(x)
+
+
+class TakesCache(nn.Module):
+    def forward(self, x: torch.Tensor, cache: Cache) -> torch.Tensor:
+        return x * cache.keys
+
+
+def test_objects_that_no_export_takes_apart():
+    x = torch.ones(2)
+    models = (GivesCache(), (x,), "gives"), (TakesCache(), (x, Cache(x)), "takes")
+    for net, inputs, verb in models:
+        with pytest.raises(BadArgument, match=rf"the model {verb} a .*Cache") as caught:
+            hidet_torch.compile(net, *inputs)
+        assert "use_cache=False" in str(caught.value)
+        with torch.no_grad():
+            torch.compile(net, backend="hidet")(*inputs)

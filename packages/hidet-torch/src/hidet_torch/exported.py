@@ -26,6 +26,7 @@ from hidet_torch.calling.run import CompiledCall
 from hidet_torch.calling.uncompiled import EagerCall
 from hidet_torch.capture.capture import compile_inference
 from hidet_torch.capture.decompositions import exported_decompositions
+from hidet_torch.capture.not_exported import told
 from hidet_torch.importing.in_place import COPY
 from hidet_torch.module_methods import ModuleMethods
 from hidet_torch.reports.saving import NO_FILE, standalone
@@ -83,11 +84,6 @@ class Held:
         self.is_input = [spec.kind is InputKind.USER_INPUT for spec in signature.input_specs]
 
 
-OTHERWISE = """hidet_torch.compile(model, *inputs) captures the model by torch.export, for inputs
-like those given. Where the model's way depends on values, torch.compile(model, backend="hidet")
-compiles what lies between."""
-
-
 class CompiledModel(ModuleMethods):
     """A compiled model: called as the model is, with inputs of the shapes it was compiled for."""
 
@@ -122,8 +118,10 @@ class CompiledModel(ModuleMethods):
         except Exception as error:
             if isinstance(error, TypeError):
                 self.signature.require(inputs, named)
-            error.add_note(OTHERWISE)
-            raise
+            known = told(error)
+            if known is error:
+                raise
+            raise known from None
 
     def given_program(self) -> ExportedProgram:
         """The program, whose operators are for the weights that it was exported with."""
