@@ -85,6 +85,7 @@ def test_what_is_not_there_is_told(module):
         f"{module}:other": "has no 'other'",
         "no_such_module:make": "no module 'no_such_module'",
         f"{module}:nothing": r"gives no \(model, \*inputs\)",
+        f"{module}.py:model": rf"name the module: {module}:model",
         module: "is no file",
     }.items():
         with pytest.raises(BadArgument, match=words):

@@ -5,6 +5,7 @@ import pytest
 from hidet.build.caching.cache import Cache
 from hidet.cli.cache import spelled
 from hidet.cli.main import main
+from hidet.errors import FrontendMissing
 from hidet.frontend import Frontend
 
 
@@ -40,6 +41,19 @@ def test_doctor_tells_a_busy_machine_and_threads(capsys, monkeypatch):
     monkeypatch.setattr("os.getloadavg", lambda: (0.0, 0.0, 0.0))
     main(["doctor"])
     assert "ok  load " in capsys.readouterr().out
+
+
+def test_doctor_does_not_call_a_frontend_ok_whose_framework_is_absent(capsys, monkeypatch):
+    def absent(manifest):
+        raise FrontendMissing(f"{manifest.framework} is not installed", help="pip install jax")
+
+    found = {"jax": Frontend("jax", 2, "hidet_jax", "jax", requires="jax>=0.4")}
+    monkeypatch.setattr("hidet.cli.doctor.installed", lambda: found)
+    monkeypatch.setattr("hidet.cli.doctor.require_framework", absent)
+    main(["doctor"])
+    out = capsys.readouterr().out
+    assert "--  frameworks    jax is not installed\n                  help: pip install jax" in out
+    assert "jax (" not in out
 
 
 def test_doctor_does_not_call_an_unfinished_frontend_ok(capsys, monkeypatch):

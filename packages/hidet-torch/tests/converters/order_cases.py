@@ -95,5 +95,20 @@ for _density in (False, True):
         lambda a, w, d=_density: torch.histogram(a, 7, weight=w, density=d),
         *(x(4, 10), x(4, 10, low=0)),
     )
+    case(
+        f"histogram of points {_density}",
+        lambda a, d=_density: torch.histogramdd(a, (3, 4), density=d).hist,
+        x(30, 2),
+    )
+    case(
+        f"histogram of points between edges {_density}",
+        lambda a, e, w, d=_density: torch.histogramdd(a, (e, e * 2), weight=w, density=d)[0],
+        *(torch.cat([x(30, 2), EDGES[:, None].expand(5, 2)]), EDGES, x(35, low=0)),
+    )
+case(
+    "histogram of points in ranges",
+    lambda a: torch.histogramdd(a, (5, 3), range=(-1.0, 2.0, -0.5, 1.5))[0],
+    x(40, 2),
+)
 case("histogram in a range", lambda a: torch.histogram(a, 5, range=(-1.0, 2.0)), x(40))
 case("histogram of one value", lambda a: torch.histogram(a, 3), torch.full((4,), 2.0))

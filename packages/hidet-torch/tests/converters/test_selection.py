@@ -55,6 +55,8 @@ STEPS: dict[str, Step] = {
     "masked_select": lambda m, x: torch.masked_select(x, x > 0) * 2,
     "unique": lambda m, x: torch.unique(x.round(), return_inverse=True, return_counts=True),
     "unique_rows": lambda m, x: torch.unique(x.sign(), dim=0),
+    "bincount": lambda m, x: torch.bincount(x.abs().long().flatten(), minlength=2),
+    "weights": lambda m, x: torch.bincount(x.abs().long()[:, 0], x[:, 1]),
     "runs": lambda m, x: torch.unique_consecutive(x.sign()),
     "repeats": lambda m, x: torch.repeat_interleave(x, (x[:, 0] > 0).long() + 1, dim=0),
     "counted": counted,

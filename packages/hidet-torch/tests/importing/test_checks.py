@@ -10,12 +10,17 @@ from compiling import close, compiled
 from torch import linalg, nn
 
 import hidet_torch
-from hidet.errors import BadArgument
+from hidet.errors import BadArgument, ShapeMismatch
 
 
 class Inverse(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return linalg.inv(x) + 1
+
+
+class Counts(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.bincount(x)
 
 
 @torch.no_grad()
@@ -62,3 +67,21 @@ def test_lengths_of_segments_are_checked() -> None:
         for each in (function, fast):
             with pytest.raises(RuntimeError, match=r"add up to|to sum to|contains negative"):
                 each(x, torch.tensor(wrong))
+
+
+@torch.no_grad()
+def test_factors_are_checked() -> None:
+    fast, one = compiled(torch.cholesky, options={"fallback": "error"}), torch.eye(4)
+    close(fast(one * 4), one * 2)
+    for each in (torch.cholesky, fast):
+        with pytest.raises(linalg.LinAlgError, match=r"leading minor of order 3"):
+            each(torch.diag(torch.tensor([1.0, 2, -1, 3])))
+
+
+@torch.no_grad()
+def test_numbers_below_zero_are_not_counted() -> None:
+    program = torch.export.export(Counts(), (torch.tensor([3, 1, 1]),))
+    fast = hidet_torch.compile(program)
+    assert fast(torch.tensor([0, 4, 4])).tolist() == [1, 0, 0, 0, 2]
+    with pytest.raises(ShapeMismatch, match=r"-2"):
+        fast(torch.tensor([0, -2, 4]))

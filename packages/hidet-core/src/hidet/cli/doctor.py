@@ -11,7 +11,8 @@ from hidet.__about__ import __version__
 from hidet.build.caching.cache import Cache
 from hidet.cli.cache import spelled
 from hidet.errors import BadArgument, HidetError, NoDevice
-from hidet.frontend import installed
+from hidet.frontend import Frontend, installed
+from hidet.frontend.discover import require_framework
 from hidet.options import OPTIONS
 from hidet.runtime.cores import cores
 from hidet.runtime.devices.device import cuda_capability, cuda_name, device_count
@@ -87,8 +88,24 @@ def frontends() -> Iterator[str]:
     if not found:
         yield "none installed; pip install hidet-torch, hidet-onnx or hidet-tf"
     for name, manifest in found.items():
-        if manifest.usable:
+        if manifest.usable and lacks(manifest) is None:
             yield f"{name} ({manifest.requires or 'for any version'})"
+
+
+def lacks(manifest: Frontend) -> HidetError | None:
+    """What a frontend needs of its framework and does not have."""
+    try:
+        require_framework(manifest)
+    except HidetError as error:
+        return error
+    return None
+
+
+def frameworks() -> Iterator[str]:
+    """Nothing, unless the framework of an installed frontend is absent, or of another version."""
+    for manifest in installed().values():
+        require_framework(manifest)
+    yield from ()
 
 
 def unfinished() -> Iterator[str]:
@@ -142,6 +159,7 @@ CHECKS: dict[str, Callable[[], Iterator[str]]] = {
     "NVRTC": nvrtc,
     "GPU": gpus,
     "frontends": frontends,
+    "frameworks": frameworks,
     "unfinished": unfinished,
     "threads": threads,
     "load": load,

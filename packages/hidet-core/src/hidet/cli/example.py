@@ -25,11 +25,13 @@ def example(model: str) -> tuple[Any, ...]:
         )
     if "" not in sys.path and os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())  # as `python -m` does: the model is the user's own file
-    found = by_user(lambda: find_spec(module))
+    found = None if module.endswith(".py") else by_user(lambda: find_spec(module))
     if found is None:
         raise BadArgument(
             f"{model} cannot be imported: there is no module {module!r}",
-            help="call the command in the folder of the file, or install the package",
+            help=f"name the module: {module.removesuffix('.py')}:{function}"
+            if module.endswith(".py")
+            else "call the command in the folder of the file, or install the package",
         )
     loaded = by_user(lambda: import_module(module))
     make = getattr(loaded, function, None)

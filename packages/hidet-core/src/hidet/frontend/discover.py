@@ -51,9 +51,15 @@ def load(name: str) -> ModuleType:
     Raises as `frontend` does, and where the framework is absent or of a version never tested.
     """
     manifest = frontend(name)
-    if manifest.requires:
-        _check_framework(manifest, _distribution(_entries()[name][0]))
+    require_framework(manifest)
     return import_module(manifest.module)
+
+
+def require_framework(manifest: Frontend) -> None:
+    """Raise FrontendMissing where the framework is absent, FrontendMismatch for a version never
+    tested; imports nothing."""
+    if manifest.requires:
+        _check_framework(manifest, _distribution(_entries()[manifest.name][0]))
 
 
 def _entries() -> dict[str, list[EntryPoint]]:

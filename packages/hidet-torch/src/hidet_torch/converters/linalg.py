@@ -79,6 +79,12 @@ def cholesky_ex(
     return ops.transpose(found) if upper else found, first_true(wrong)
 
 
+@torch(aten.cholesky.default)
+def cholesky(x: Tensor, upper: bool = False) -> Tensor:
+    """The same without info: where it is not zero a check raises (`importing/checks.py`)."""
+    return cholesky_ex(x, upper=upper)[0]
+
+
 @torch(aten.linalg_solve_triangular.default)
 def solve_triangular(
     a: Tensor, b: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False

@@ -2,7 +2,7 @@
 
 `torch.linalg.inv` and its like check by one whether matrices are singular: AOTAutograd keeps it in
 its place by a chain of tokens; here the host steps with effects keep their order.
-`torch.segment_reduce` has another one inside of it.
+Others, such as `torch.segment_reduce`, have a check inside of them.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from hidet_torch.importing.facts import has_effects
 from hidet_torch.importing.foreign import ForeignCall, ForeignStep, Instruction, Slot
 from hidet_torch.importing.host_call import HostCalls
 
-RAISES = torch.ops.aten._linalg_check_errors.default
-SEGMENTS = torch.ops.aten.segment_reduce.default
+aten = torch.ops.aten
+RAISES = aten._linalg_check_errors.default
+SEGMENTS = aten.segment_reduce.default
 
 
 def is_check(node: torch.fx.Node) -> bool:
@@ -33,18 +34,29 @@ def check_of(node: torch.fx.Node, calls: HostCalls) -> HostCall:
 
 def check_of_values(node: torch.fx.Node, calls: HostCalls) -> HostCall | None:
     """What PyTorch checks of the values of an operator, which kernels do not; None: nothing."""
+    data: Any = node.args[0] if node.args else None
     lengths = node.kwargs.get("lengths")
-    if node.target is not SEGMENTS or lengths is None or node.kwargs.get("unsafe"):
-        return None
-    data: Any = node.args[0]
-    return raising(calls, require_lengths, lengths, calls.number(data.meta["val"].shape[0]))
+    if node.target is SEGMENTS and lengths is not None and not node.kwargs.get("unsafe"):
+        return raising(calls, require_lengths, lengths, calls.number(data.meta["val"].shape[0]))
+    if node.target is aten.cholesky.default:
+        return raising(calls, require_factors, node)
+    return None
 
 
 def raising(calls: HostCalls, check: Any, values: Any, *rest: Any, **named: Any) -> HostCall:
     """The call of a function that raises by the values of one tensor."""
     arguments = [Slot(0, is_complex=False), *rest]
     call = ForeignCall(1, (Instruction(check, arguments, named, ()),), ())
-    return HostCall(str(check), (calls.values[values],), (), ForeignStep(call), effects=True)
+    name = getattr(check, "__name__", "") if check is not RAISES else str(check)
+    return HostCall(name, (calls.values[values],), (), ForeignStep(call), effects=True)
+
+
+def require_factors(lower: torch.Tensor) -> None:
+    """Raise as `torch.cholesky` does unless triangular factors are those of definite matrices."""
+    wrong = ~(lower.diagonal(0, -2, -1) > 0)
+    if wrong.any():
+        info = torch.where(wrong.any(-1), wrong.int().argmax(-1) + 1, 0).int()
+        RAISES(info, "cholesky", is_matrix=lower.ndim == 2)
 
 
 def require_lengths(lengths: torch.Tensor, rows: int) -> None:
