@@ -284,6 +284,7 @@ class CompiledModel(ModuleMethods):
         """The leaves of the inputs, if they are nested as those compiled for."""
         flat, spec = tree_flatten((inputs, named))
         if spec != self.in_spec:
+            self.signature.require(inputs, named)
             raise BadArgument(
                 f"called as {spelled(spec)}, compiled for {spelled(self.in_spec)}",
                 help="each * stands for an input; for calls of another form compile it once more",

@@ -118,7 +118,9 @@ def table(found: Sequence[Kernel]) -> str:
         for line in rows
     ]
     runs = sum(each.runs for each in found)
-    return "\n".join([*lines, f"{total:.1f} us in {runs} runs of {len(found)} kernels"])
+    count = len(found)
+    of = f"{runs} run{'s' * (runs != 1)} of {count} kernel{'s' * (count != 1)}"
+    return "\n".join([*lines, f"{total:.1f} us in {of}"])
 
 
 def row(each: Kernel, total: float) -> tuple[str, ...]:
