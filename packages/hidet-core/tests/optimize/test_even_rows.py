@@ -13,7 +13,9 @@ from hidet.graph.evaluate import evaluate
 from hidet.ir.expr import Var
 from hidet.ops.products.matmul import Linear, Matmul
 from hidet.ops.tensors.pad import Pad
+from hidet.ops.tensors.shape import Expand
 from hidet.optimize import split
+from hidet.optimize.layout.even_forms import keeps_zeros
 from hidet.optimize.layout.even_rows import even_rows
 from hidet.target import Target
 from hidet.testing.fused import groups_of, simulated
@@ -258,3 +260,10 @@ def test_what_the_cache_fetches_around_rows_across_lines(k, promotion):
     module = best.schedule.apply(op, TARGET, best.point).module
     maps = [each.of for kernel in module.kernels for each in kernel.maps]
     assert [each.promotion for each in maps] == [promotion] * 2
+
+
+def test_what_has_a_shape_of_its_own_is_no_function_at_any_shape():
+    x = symbol((3, 5))
+    assert keeps_zeros(ops.relu(x).trace[0].op)
+    assert not keeps_zeros(Expand(x=x.type, shape=(3, 5)))
+    assert not keeps_zeros(ops.exp(x).trace[0].op)

@@ -135,10 +135,13 @@ def padded(x: Tensor, axis: int, size: int) -> Tensor:
 
 
 def keeps_zeros(op: Op) -> bool:
-    """Whether a function of each element of its one operand is 0 of 0."""
+    """Whether a function of each element of its one operand is 0 of 0, at any shape: an expansion
+    has a shape of its own, which may be one that data tell."""
     names = operand_names(op.operator_class())
     (name,) = (each for each in names if getattr(op, each) is not None)
     x: TensorType = getattr(op, name)
     one: Any = replace(op, **{name: x.with_(shape=(1,) * x.ndim)})
+    if any(each.shape != (1,) * x.ndim for each in one.results()):
+        return False
     (found,) = evaluate(one.definition(), np.zeros((1,) * x.ndim, x.dtype.numpy))
     return bool((found == 0).all())
