@@ -21,8 +21,8 @@ page; tests compile some of the operators and fail if one became worse.
 | the same, of the {graphs} that `torch.compile` makes a graph of | {compiled} | {graph_share:.1%} |
 
 Operators that draw random numbers count here as left: their numbers are those of PyTorch's own
-generator, which a model for inference does not draw. The check by which `torch.linalg` raises for
-singular matrices is a call of PyTorch's between kernels, and counts as nothing left.
+generator, which a model for inference does not draw. Checks that raise by values (for singular
+matrices, for lengths of segments) run between kernels, and count as nothing left.
 
 """
 WRONG = """## Not right

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import io
 import pickle
 import warnings
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from torch.utils._pytree import tree_structure
 import hidet_torch
 from hidet.errors import BadArgument, UnsupportedOp
 from hidet.frontend.importing.report import FallbackWarning
+from hidet.options import options
 
 
 def test_a_compiled_model_is_called_like_the_model() -> None:
@@ -249,6 +251,8 @@ def test_inputs_may_be_named() -> None:
     ):
         for result in (fast(x, scale), fast(x, scale=scale), fast(scale=scale, x=x)):
             close(result, net(x, scale))
+    with pytest.raises(BadArgument, match=r"Two.forward: missing a required argument: 'x'"):
+        hidet_torch.compile(net, x)()
     shifted = hidet_torch.compile(net, x, shift=True)
     assert repr(shifted) == "<compiled Two, called as (*, shift=*)>"
     close(shifted(x, shift=True), net(x, shift=True))
@@ -369,3 +373,13 @@ def test_objects_that_no_export_takes_apart():
         assert "use_cache=False" in str(caught.value)
         with torch.no_grad():
             torch.compile(net, backend="hidet")(*inputs)
+
+
+def test_a_terminal_names_the_model_while_it_is_traced_and_compiled(monkeypatch):
+    said = io.StringIO()
+    monkeypatch.setattr(said, "isatty", lambda: True)
+    monkeypatch.setattr("sys.stderr", said)
+    with options(progress=True, cache=False):
+        hidet_torch.compile(model(), torch.randn(3, 8))
+    stages = [said.getvalue().find(f"Sequential: {each}") for each in ("tracing", "optimizing")]
+    assert 0 <= stages[0] < stages[1]

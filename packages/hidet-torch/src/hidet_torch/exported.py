@@ -16,7 +16,7 @@ from torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_unflat
 from hidet.errors import BadArgument, ShapeMismatch, UnsupportedOp
 from hidet.frontend.importing.coverage import Coverage
 from hidet.frontend.importing.report import require_complete
-from hidet.frontend.running.execute import Profile
+from hidet.frontend.running.execute import Profile, at_work
 from hidet.graph import FlowGraph
 from hidet_torch.calling.accepted import Accepted
 from hidet_torch.calling.fixed import Quick
@@ -136,7 +136,8 @@ class CompiledModel(ModuleMethods):
 
     def capture(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
         """Export the model as it is now and compile it."""
-        with torch.no_grad():
+        name = type(self.named.model).__name__
+        with torch.no_grad(), self.settings.in_force(), at_work(name, "tracing"):
             program = self.exported(inputs, named)
             with warnings.catch_warnings():
                 # PyTorch 2.13 copies trees of its own in a way that it warns of itself.
@@ -146,7 +147,7 @@ class CompiledModel(ModuleMethods):
         held = Held(program, self.named.tensors)
         written = write_back(program)
         self.run: CompiledCall | EagerCall = compile_inference(
-            program.graph_module, held.frozen, self.settings
+            program.graph_module, held.frozen, self.settings, name
         )
         self.given = held.given
         spec = program.call_spec
@@ -284,7 +285,8 @@ class CompiledModel(ModuleMethods):
         """The leaves of the inputs, if they are nested as those compiled for."""
         flat, spec = tree_flatten((inputs, named))
         if spec != self.in_spec:
-            self.signature.require(inputs, named)
+            if len(flat) < self.in_spec.num_leaves:
+                self.signature.require(inputs, named)
             raise BadArgument(
                 f"called as {spelled(spec)}, compiled for {spelled(self.in_spec)}",
                 help="each * stands for an input; for calls of another form compile it once more",

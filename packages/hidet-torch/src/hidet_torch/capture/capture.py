@@ -30,12 +30,14 @@ def compile_inference(
     graph_module: torch.fx.GraphModule,
     frozen: Mapping[torch.fx.Node, torch.Tensor],
     settings: Settings,
+    name: str = "torch",
 ) -> CompiledCall | EagerCall:
-    """The compiled call of an fx graph of ATen operators that needs no gradients."""
+    """The compiled call of an fx graph of ATen operators that needs no gradients; `name` is the
+    model's, for who watches or looks at files."""
     if settings.print_input_graph:
         print(graph_module.graph)
     with _disable_current_modes(), torch.no_grad(), settings.in_force():
-        imported = imported_or_refused(graph_module, frozen)
+        imported = imported_or_refused(graph_module, frozen, name)
         if isinstance(imported, Refused):
             coverage = imported.coverage(graph_module)
             report(coverage, settings)
@@ -54,11 +56,13 @@ def compile_inference(
 
 
 def imported_or_refused(
-    graph_module: torch.fx.GraphModule, frozen: Mapping[torch.fx.Node, torch.Tensor]
+    graph_module: torch.fx.GraphModule,
+    frozen: Mapping[torch.fx.Node, torch.Tensor],
+    name: str = "torch",
 ) -> Imported | Refused:
     """The graph imported, or why it cannot be."""
     try:
-        return import_graph(graph_module, frozen)
+        return import_graph(graph_module, frozen, name)
     except Refused as refused:
         return refused
 

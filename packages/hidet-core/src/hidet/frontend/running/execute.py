@@ -21,6 +21,7 @@ from hidet.runtime.executor import Executor, Program
 from hidet.runtime.plans.derived import Origin, derivations
 from hidet.runtime.profiling.profile import Profile
 from hidet.runtime.programs.host_program import HostStep
+from hidet.runtime.progress import at_work
 
 __all__ = [
     "Allocator",
@@ -31,6 +32,7 @@ __all__ = [
     "Runner",
     "Slot",
     "View",
+    "at_work",
     "load_runner",
     "prepare_runner",
 ]
