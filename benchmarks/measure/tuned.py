@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from statistics import median
 from time import perf_counter
 from typing import Any
 
@@ -19,8 +20,11 @@ from benchmarks.measure.networks import ALLOWED
 from benchmarks.measure.operators import Wrapped, microseconds
 from benchmarks.measure.systems import Inputs, empty_caches
 from benchmarks.measure.table import number, table
+from benchmarks.measure.timing import Call
 
 SPACES = (0, 1, 2)
+ROUNDS = 5
+"""How often each call is timed, in turns with the others."""
 
 
 @dataclass(frozen=True)
@@ -48,16 +52,30 @@ def measure_tuned(
     tune_seconds: int = 0,
     spaces: Sequence[int] = SPACES,
 ) -> Iterator[TunedRow]:
-    """A row for each search space, nothing known from before; `tune_seconds` limits each search."""
+    """A row for each search space, nothing known from before; `tune_seconds` limits each search.
+
+    All are timed at the end, in turns: a machine that gets slower is so for each of them.
+    """
     device = inputs[0].device.type
     dtype = next((each.dtype for each in weights_of(function, inputs)), torch.float32)
     row = TunedRow(subject, str(dtype).removeprefix("torch."), device, 0)
     with torch.no_grad():
         expected = reference(function, inputs)
         row = replace(row, eager_error=relative_error(function(*inputs), expected))
+        made = []
         for space in spaces:
             with empty_caches():
-                yield measured(replace(row, space=space), function, inputs, expected, tune_seconds)
+                made.append(
+                    compiled(replace(row, space=space), function, inputs, expected, tune_seconds)
+                )
+        rounds = [[timed(call, device) for _, call in made] for _ in range(ROUNDS)]
+        for (found, _), times in zip(made, zip(*rounds, strict=True), strict=True):
+            yield replace(found, microseconds=median(times))
+
+
+def timed(call: Call | None, device: str) -> float:
+    """Microseconds of a call; NaN where there is none."""
+    return math.nan if call is None else microseconds(call, device)
 
 
 def weights_of(function: Callable[..., Any], inputs: Inputs) -> Iterator[torch.Tensor]:
@@ -67,14 +85,14 @@ def weights_of(function: Callable[..., Any], inputs: Inputs) -> Iterator[torch.T
         yield from function.parameters()
 
 
-def measured(
+def compiled(
     row: TunedRow,
     function: Callable[..., Any],
     inputs: Inputs,
     expected: torch.Tensor,
     tune_seconds: int,
-) -> TunedRow:
-    """The row with its numbers, or with what went wrong."""
+) -> tuple[TunedRow, Call | None]:
+    """The row with what is known before calls are timed, and the call, or with what went wrong."""
     model = function if isinstance(function, torch.nn.Module) else Wrapped(function)
     try:
         start = perf_counter()
@@ -83,13 +101,12 @@ def measured(
         )
         error = relative_error(call(*inputs), expected)
         row = replace(row, seconds=perf_counter() - start, error=error)
-        row = replace(row, microseconds=microseconds(lambda: call(*inputs), row.device))
     except Exception as problem:  # shown in the table; the other rows are still measured
-        return replace(row, failure=f"{type(problem).__name__}: {problem}")
+        return replace(row, failure=f"{type(problem).__name__}: {problem}"), None
     if not row.error <= ALLOWED * row.eager_error:
         failure = f"error {row.error:.1e}, PyTorch's is {row.eager_error:.1e}"
-        return replace(row, failure=failure)
-    return row
+        row = replace(row, failure=failure)
+    return row, lambda: call(*inputs)
 
 
 def tuned_table(rows: Sequence[TunedRow]) -> str:
