@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -21,6 +22,7 @@ from benchmarks.networks.mlp import mlp
 from benchmarks.networks.mobilenet import MobileNetV2
 from benchmarks.networks.resnet import resnet18, resnet50
 from benchmarks.networks.settle import settle
+from benchmarks.networks.small_cnn import small_cnn
 from benchmarks.networks.unet import UNet
 from benchmarks.networks.vit import VisionTransformer
 
@@ -48,6 +50,8 @@ NETWORKS = {
     "unet": Network(UNet, (3, 256, 256)),
     "resnet18": Network(resnet18, (3, 224, 224)),
     "mlp": Network(mlp, (784,)),
+    "small_cnn": Network(small_cnn, (3, 64, 64)),
+    "small_cnn_gray": Network(partial(small_cnn, 1), (1, 64, 64)),
 }
 """The first seven are the measured ones; the others serve tests and examples."""
 

@@ -4,8 +4,8 @@ On one thread of a CPU beside float32 and ONNX Runtime, by the time that the thr
 `--device cuda` beside float16 by hidet-torch, by the clock around ten calls in a row.
 
 A network is exported to ONNX and quantized by ONNX Runtime's own tools: weights signed and by
-channel, activations unsigned, `QuantizeLinear` and `DequantizeLinear` around what reads them,
-scales from random images.
+channel, activations as `--activations` says (unsigned by default), `QuantizeLinear` and
+`DequantizeLinear` around what reads them, scales from random images.
 """
 
 from __future__ import annotations
@@ -37,6 +37,10 @@ from benchmarks.measure.table import number, table
 from benchmarks.measure.timing import synchronize
 from benchmarks.models import NETWORKS, build
 
+ACTIVATIONS = {
+    "uint8": QuantType.QUInt8, "int8": QuantType.QInt8, "symmetric": QuantType.QInt8,
+}  # fmt: skip
+"""What activations are quantized to; symmetric: int8 about 0."""
 CALIBRATION = 4
 """Batches of random images that scales are taken from."""
 IN_A_ROW = 10
@@ -57,7 +61,7 @@ class RandomImages(CalibrationDataReader):  # type: ignore[misc]
 
 
 def exported(
-    network: str, batch: int, folder: Path, dynamo: bool = True
+    network: str, batch: int, folder: Path, dynamo: bool = True, activations: str = "uint8"
 ) -> tuple[Path, Path, np.ndarray[Any, Any]]:
     """The network as ONNX in float32 and in int8, and an input."""
     model, (x,) = build(network, torch.float32, "cpu", batch)
@@ -66,7 +70,8 @@ def exported(
     quant_pre_process(str(plain), str(ready), skip_symbolic_shape=True)
     quantize_static(
         str(ready), str(small), RandomImages(x.shape), quant_format=QuantFormat.QDQ,
-        per_channel=True, activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8,
+        per_channel=True, activation_type=ACTIVATIONS[activations], weight_type=QuantType.QInt8,
+        extra_options={"ActivationSymmetric": activations == "symmetric"},
     )  # fmt: skip
     return plain, small, x.numpy()
 
@@ -85,10 +90,10 @@ def hidet(path: Path) -> Callable[[np.ndarray[Any, Any]], Any]:
     return lambda x: np.asarray(compiled(x))
 
 
-def measure(network: str, batch: int, rounds: int) -> str:
+def measure(network: str, batch: int, rounds: int, activations: str) -> str:
     """A table of the network's times in each system and type."""
     with tempfile.TemporaryDirectory() as folder:
-        plain, small, x = exported(network, batch, Path(folder))
+        plain, small, x = exported(network, batch, Path(folder), activations=activations)
         calls = {
             (system.__name__, of): system(path)
             for of, path in (("float32", plain), ("int8", small))
@@ -109,17 +114,17 @@ def measure(network: str, batch: int, rounds: int) -> str:
         far = np.linalg.norm(calls[system, of](x) - expected) / np.linalg.norm(expected)
         name = "ONNX Runtime" if system == "runtime" else system
         lines.append(
-            [network, name, of, number(middle, ".1f"), number(min(taken), ".1f"),
+            [network, name, of, number(middle, ".3f"), number(min(taken), ".3f"),
              number(base / middle, ".2f", "x"), number(float(far), ".1e")]
         )  # fmt: skip
     headings = ("network", "system", "type", "ms", "least", "to hidet float32", "difference")
     return table(headings, lines)
 
 
-def measure_on_gpu(network: str, batch: int, rounds: int) -> str:
+def measure_on_gpu(network: str, batch: int, rounds: int, activations: str) -> str:
     """A table of the network's times on a GPU: float16 by hidet-torch, int8 by hidet-onnx."""
     with tempfile.TemporaryDirectory() as folder:
-        _, small, x = exported(network, batch, Path(folder), dynamo=False)
+        _, small, x = exported(network, batch, Path(folder), False, activations)
         whole = hidet_onnx.compile(str(small), device="cuda")
     plain, (given,) = build(network, torch.float16, "cuda", batch)
     half = hidet_torch.compile(plain, given)
@@ -146,6 +151,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("networks", nargs="+", choices=images)
     parser.add_argument("--batch", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--activations", default="uint8", choices=ACTIVATIONS)
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     asked = parser.parse_args(arguments)
     if asked.device == "cpu" and os.environ.get("OMP_NUM_THREADS") != "1":
@@ -156,7 +162,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(headline(machine(asked.device)))
     run = measure if asked.device == "cpu" else measure_on_gpu
     for name in asked.networks:
-        print(f"\n{run(name, asked.batch, asked.rounds)}", flush=True)
+        print(f"\n{run(name, asked.batch, asked.rounds, asked.activations)}", flush=True)
     return 0
 
 

@@ -14,6 +14,8 @@ PUBLISHED = {
     "gpt2": 124_439_808,
     "llama": 1_235_814_400,
     "mlp": 235_146,
+    "small_cnn": 24_234,
+    "small_cnn_gray": 23_946,
 }
 
 
@@ -24,7 +26,7 @@ def test_number_of_parameters_is_the_published_one(name):
     assert sum(p.numel() for p in model.parameters()) == PUBLISHED[name]
 
 
-@pytest.mark.parametrize("name", ["mlp", "resnet18", "mobilenet_v2", "bert_base"])
+@pytest.mark.parametrize("name", ["mlp", "small_cnn", "resnet18", "mobilenet_v2", "bert_base"])
 def test_outputs_neither_vanish_nor_overflow(name):
     model, inputs = build(name)
     with torch.no_grad():

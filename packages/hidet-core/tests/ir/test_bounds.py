@@ -120,6 +120,19 @@ def test_a_guard_of_multiples_covers_the_whole_vector():
     assert bounds.known(i * 4 + 4 < n) is None
 
 
+def test_a_part_of_a_whole_number_of_parts():
+    """What a loop over all rows of n images knows of the image, whatever n is."""
+    bounds = Bounds({n: Range(1, None)}).count(i, n * 66)
+    assert bounds.known(i // 66 < n) is True
+    assert bounds.known(i // 66 + 1 <= n) is True
+    assert bounds.known(i // 66 < n - 1) is None
+    assert bounds.known(i // 65 < n) is None
+    assert bounds.known(n <= i // 66) is False
+    from_there = Bounds().assume(n * 8 <= i)
+    assert from_there.known(n <= i // 8) is True
+    assert from_there.known(n < i // 8) is None
+
+
 def test_two_facts_together():
     bounds = Bounds().assume(i < j).assume(j < n)
     assert bounds.known(i + 2 <= n) is True

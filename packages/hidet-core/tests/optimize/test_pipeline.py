@@ -71,6 +71,11 @@ def quantized():
     return ops.matmul(*(ops.dequantize(each, scale) for each in whole))
 
 
+def about_a_point():
+    scale, zero = ops.full((), 0.01, "float32"), ops.full((), -128, "int8")
+    return ops.relu(ops.dequantize(ops.quantize(X, scale, zero), scale, zero))
+
+
 def pooled_bytes():
     scale = ops.full((), 0.01, "float32")
     return ops.max_pool(ops.dequantize(ops.quantize(IMAGE, scale), scale), 2)
@@ -106,6 +111,7 @@ GRAPHS = {
     "optimize_bodies": sometimes,
     "normalize": lambda: ops.exp(ops.transpose(ops.transpose(X, 0, 1), 0, 1)),
     "unflatten_batch": flat_batches,
+    "unsigned_bytes": about_a_point,
     "integer_matmuls": quantized,
     "keep_bytes": pooled_bytes,
     "requantize": requantized,

@@ -1,9 +1,11 @@
 """Every access gets one flat index."""
 
+from dataclasses import replace
+
 import pytest
 
-from hidet.ir.expr import Address, Builtin, Const, Load, Var, wrap
-from hidet.ir.kernel import Kernel
+from hidet.ir.expr import Address, Builtin, Const, FloorDiv, FloorMod, Load, Var, wrap
+from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.stmt import Declare, ForTasks, If, Store
 from hidet.mapping import Swizzle, SwizzledLayout, column_major, repeat, row_major, spatial
 from hidet.mapping.slot import Slot
@@ -35,6 +37,17 @@ def test_offsets_that_may_be_large_have_64_bits(kernels):
     for x, wide in ((small, False), (large, True), (unknown, True)):
         found = flat(kernels, Store(x, (THREAD, wrap(0)), wrap(0.0)), params=(x,))
         assert ("i64(" in found) is wide
+
+
+def test_within_known_sizes_32_bits_are_enough_on_a_cpu(kernels):
+    """So neighbours stay neighbours to whoever reads the text: j // 3 and j % 3 meet again."""
+    x = Var("x", f32[m, 7, 3])
+    store = Store(x, (i, FloorDiv(j, wrap(3)), FloorMod(j, wrap(3))), wrap(0.0))
+    made = Kernel("k", (x, i, j), (store,), kind=KernelKind.CPU)
+    assert "x[((i64(i) * 21:i64) + i64(j))]" in str(flatten_indices(made))
+    large = Var("x", f32[m, 2**17, 2**17])
+    store = Store(large, (i, i, j), wrap(0.0))
+    assert "i64(j)" in str(flatten_indices(replace(made, params=(large, i, j), body=(store,))))
 
 
 def test_bounds_may_show_that_32_bits_are_enough(kernels):

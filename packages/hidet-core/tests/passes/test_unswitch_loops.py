@@ -87,7 +87,23 @@ def test_what_a_choice_reads_is_not_asked_ahead_of_it():
     value = Select(Less(at, number(1)), read, constant(0.0, f32))
     loop = For(J, wrap(8), (Store(Y, (J,), value),), LoopKind.VECTOR)
     made = Kernel("k", (X, Y, places), (For(at, wrap(2), (loop,)),), kind=KernelKind.CPU)
-    assert unswitch_loops(made).body == made.body
+    (ahead,) = find(unswitch_loops(made).body, If)
+    assert ahead.condition == Less(at, number(1))
+    (left,) = find(ahead.then, Select)
+    assert left.condition == inside(which)
+
+
+@pytest.mark.parametrize("row", [-1, 0, 3, 4])
+def test_what_is_computed_of_a_row_or_is_padding_has_no_condition(row):
+    n = Var("n", i32)
+    there = And(LessEqual(number(0), n), Less(n, number(4)))
+    value = Select(there, Load(X, (n, J)) * constant(2.0, f32), constant(7.0, f32))
+    made = Kernel("k", (X, Y), (For(J, wrap(8), (Store(Y, (J,), value),), LoopKind.VECTOR),))
+    after = unswitch_loops(replace(made, kind=KernelKind.CPU))
+    assert not list(find(after.body, Select))
+    given, found = np.arange(32, dtype=np.float32).reshape(4, 8), np.zeros(8, np.float32)
+    sim.launch(after, given, found, n=row)
+    np.testing.assert_array_equal(found, 2 * given[row] if 0 <= row < 4 else np.full(8, 7.0))
 
 
 @pytest.mark.parametrize("row", [0, 1, 2, 3])

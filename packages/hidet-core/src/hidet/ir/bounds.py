@@ -6,7 +6,7 @@ about memory, are never taken in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import reduce
 
 from hidet.ir import ranges
@@ -313,9 +313,22 @@ class Bounds(Terms):
 
     def ordered(self, form: Form) -> bool | None:
         """Whether `form` is not negative."""
-        if self.proved(form):
+        opposite = add({(): -1}, form, -1)
+        if any(map(self.proved, self.alike(form))):
             return True
-        return False if self.proved(add({(): -1}, form, -1)) else None
+        return False if any(map(self.proved, self.alike(opposite))) else None
+
+    def alike(self, form: Form) -> Iterator[Form]:
+        """A form, and others that are not negative where it is not: a // c is r at most where a is
+        less than c * (r + 1), and r at least where a is c * r at least."""
+        yield form
+        for product, count in form.items():
+            match product:
+                case (FloorDiv(a, Const(int(by))),) if by > 0 and count in (1, -1):
+                    rest = add({}, {p: c for p, c in form.items() if p != product}, by)
+                    if count < 0:
+                        rest = add(rest, {(): by - 1})
+                    yield add(rest, self.form(a), count)
 
     def zero(self, form: Form) -> bool | None:
         """Whether `form` is zero."""

@@ -33,6 +33,7 @@ from hidet.optimize.precision.keep_bytes import keep_bytes
 from hidet.optimize.precision.lower_precision import lower_precision
 from hidet.optimize.precision.requantize import requantize
 from hidet.optimize.precision.unpack_weights import unpack_weights
+from hidet.optimize.precision.unsigned_bytes import unsigned_bytes
 from hidet.optimize.separate_outputs import separate_outputs
 from hidet.optimize.spell_attention import spell_attention
 from hidet.optimize.spell_norms import spell_norms
@@ -44,6 +45,7 @@ PASSES: tuple[GraphPass, ...] = (
     optimize_bodies,  # by all passes, before those that look at what is around them
     normalize,  # before the others: what undoes itself hides what the others look for
     unflatten_batch,  # before attention is found, which has heads in an axis of their own
+    unsigned_bytes,  # before bytes are multiplied: unsigned ones may need no zero point
     integer_matmuls,  # while what dequantizes operands stands right before their readers
     keep_bytes,  # likewise: operators between bytes are one by one what it looks for
     requantize,  # after both: they look for scales as frontends give them

@@ -81,6 +81,15 @@ class Contraction(ABC):
         return self.k
 
     @property
+    def reach(self) -> Size:
+        """How many of them, several runs or one, do so where `is_whole` says that all are there."""
+        return self.run
+
+    def is_whole(self, i: Value) -> Value:
+        """Whether of each `reach` of row i all elements are there or none is."""
+        return True
+
+    @property
     def a_together(self) -> int:
         """How many neighbours in memory, from a multiple of as many on, are of one row (or column)
         of a, all of them there or none."""

@@ -11,12 +11,14 @@ from functools import cached_property, lru_cache
 from typing import ClassVar
 
 from hidet.compute.sizes import Shape, product
-from hidet.ir.expr import Value, wrap
+from hidet.ir.expr import And, Value, wrap
 from hidet.ops.windows.conv import Conv
 from hidet.schedules.contraction import Contraction, Index, digits, together
 from hidet.schedules.typical import estimated
 from hidet.types import Size, TensorType
 
+VECTOR_BYTES = 16
+"""Bytes that are copied as fast by themselves as with their neighbours."""
 IN_PIXEL = 0.4
 """What it takes to find a channel of a pixel by itself, of what elements by themselves take.
 Measured: ResNet's first layer by `mma.sync` takes 8.1 us for an image and 137 us for 32."""
@@ -191,10 +193,27 @@ class ChannelsLast(Convolution):
 
     @property
     def run(self) -> Size:
-        """Channels of a group, or those of a window's row where they lie side by side."""
+        """Channels of a group, or those of a window's row where they are few and lie side by side:
+        pixels by themselves may be padding that is computed as they are read."""
         op = self.op
         plain = op.groups == 1 and op.dilation[-1] == 1 and op.padding[-1] == (0, 0)
-        return product((op.window[-1], op.each)) if plain else op.each
+        few = not isinstance(op.each, int) or op.each * op.x.dtype.nbytes < VECTOR_BYTES
+        return product((op.window[-1], op.each)) if plain and few else op.each
+
+    @property
+    def reach(self) -> Size:
+        """Channels of a window's row, which may lie partly in padding."""
+        op = self.op
+        plain = op.groups == 1 and op.dilation[-1] == 1 and op.padding[-1] != (0, 0)
+        return product((op.window[-1], op.each)) if plain else self.run
+
+    def is_whole(self, i: Value) -> Value:
+        """Whether a row of a window is not partly in padding."""
+        if self.reach == self.run:
+            return True
+        place = wrap(digits(i, self.places)[-1])
+        first = place * self.op.stride[-1] - self.op.padding[-1][0]
+        return And(wrap(0) <= first, first + self.op.window[-1] <= self.op.sizes[-1])
 
     @property
     def a_together(self) -> int:

@@ -217,6 +217,14 @@ def test_what_lies_in_no_run_is_taken_by_rows(made, function, types):
     assert all(each.extent.value in (columns, 2 * columns) for each in loops)
 
 
+@pytest.mark.parametrize(("shape", "extent"), [((5, 64, 1), 64), ((5, 9, 7, 1, 1), 63)])
+def test_last_axes_of_one_element_are_in_the_row(made, shape, extent):
+    """An image of one channel, with its channels last."""
+    found = made(lambda x: ops.reshape(x * 2.0 + 1.0, shape), f32[shape], target=CPU)
+    loops = [e for k in found.module.kernels for e in find(lower(k).body, For)]
+    assert [e.extent.value for e in loops if e.kind is LoopKind.VECTOR] == [extent]
+
+
 def test_nan_is_greater_than_all(made, compile_modules):
     found = made(lambda x: ops.max_pool(x, (2, 2)), f32[1, 1, 4, 66], target=CPU)
     x = np.random.default_rng(0).normal(size=(1, 1, 4, 66)).astype(np.float32)

@@ -33,6 +33,9 @@ LAYOUTS = [
     last(u8[1, 9, 11, 3], i8[7, 3, 3, 3], around=2, apart=2),
     last(i8[2, 5, 5, 10], u8[6, 2, 3, 5], groups=2),
     last(u8[1, 5, 6, 17], i8[33, 1, 1, 17], stride=2),
+    last(i8[1, 9, 11, 3], i8[7, 3, 3, 3], around=1),  # but for those at the border
+    last(u8[2, 9, 11, 4], i8[7, 3, 5, 4], stride=2, around=2),
+    last(u8[1, 6, 6, 16], i8[13, 3, 3, 16]),
     second(u8[2, 5, 7, 6], i8[13, 5, 3, 2], around=1),
     second(i8[1, 6, 5, 5], i8[4, 3, 3, 3], groups=2),
 ]
@@ -58,10 +61,19 @@ def test_convolutions_are_exact(library, number):
 
 
 @pytest.mark.parametrize(
-    ("op", "run"), [(LAYOUTS[0], 16), (LAYOUTS[1], 15), (LAYOUTS[2], 3), (LAYOUTS[3], 5)]
+    ("op", "run", "reach"),
+    [
+        (LAYOUTS[0], 16, 48),
+        (LAYOUTS[1], 15, 15),
+        (LAYOUTS[2], 3, 3),
+        (LAYOUTS[3], 5, 5),
+        (LAYOUTS[5], 3, 9),
+        (LAYOUTS[7], 16, 16),  # padding that is computed may come before it
+    ],
 )
-def test_what_lies_side_by_side_is_copied_at_once(op, run):
-    assert convolution_of(op).run == run
+def test_what_lies_side_by_side_is_copied_at_once(op, run, reach):
+    p = convolution_of(op)
+    assert (p.run, p.reach) == (run, reach)
 
 
 def test_channels_had_better_be_last():

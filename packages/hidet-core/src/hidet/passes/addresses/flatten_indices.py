@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from math import prod
 from typing import cast
 
 from hidet.ir.algebra import Algebra
 from hidet.ir.bounds import Bounds
-from hidet.ir.expr import Address, Expr, Less, Load, Var, constant, convert, wrap
-from hidet.ir.kernel import Kernel
+from hidet.ir.expr import (
+    Address,
+    Binary,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    Less,
+    Load,
+    Var,
+    constant,
+    convert,
+    wrap,
+)
+from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.node import Node
 from hidet.ir.stmt import Stmt, Store
-from hidet.ir.walk import rebuild, substitute, variables
+from hidet.ir.walk import find, rebuild, substitute, variables
 from hidet.mapping import TaskMapping
 from hidet.mapping.slot import Slot
 from hidet.passes.addresses.ownership import local_offset
@@ -31,7 +44,8 @@ def flatten_indices(kernel: Kernel) -> Kernel:
     after    a: ~f32 ...        a[i * 64 + j]
 
     Parameters become pointers, shared and register tensors one-dimensional. An offset that may
-    reach 2^31 is computed in 64 bits.
+    reach 2^31 is computed in 64 bits, in kernels for a CPU but for what is within known sizes if
+    fewer divisions are left then.
     """
     renamed = {var: flat(var) for var in variables(kernel) if isinstance(var.of, TensorType)}
     flattened = Flattening(kernel).run()
@@ -103,10 +117,14 @@ class Flattening(Scoped):
         algebra = self.algebra.at(self.bounds)
         if isinstance(of.layout, TaskMapping):
             return algebra.simplify(local_offset(of.layout, index))
-        if self.large(of):
-            index = tuple(convert(i, i64) for i in index)
-        total = wrap(of.layout(*index)) if of.layout is not None else row_major(of, index)
-        return algebra.simplify(total)
+        if not self.large(of):
+            return algebra.simplify(flattened(of, index))
+        found = algebra.simplify(flattened(of, [convert(i, i64) for i in index]))
+        if self.kernel.kind is not KernelKind.CPU or not divisions(found):
+            return found
+        of, index = joined(of, index)
+        parts = [convert(algebra.simplify(i), i64) for i in index]
+        return min(found, algebra.simplify(flattened(of, parts)), key=divisions)
 
     def large(self, of: TensorType) -> bool:
         """Whether an offset may need 64 bits."""
@@ -124,7 +142,35 @@ class Flattening(Scoped):
         )
 
 
-def row_major(of: TensorType, index: tuple[Expr, ...]) -> Expr:
+def flattened(of: TensorType, index: Sequence[Expr]) -> Expr:
+    """The offset of an element, by the tensor's layout."""
+    return wrap(of.layout(*index)) if of.layout is not None else row_major(of, index)
+
+
+def divisions(offset: Expr) -> int:
+    """How many quotients and remainders an offset is made of: places in one run need none."""
+    return sum(isinstance(each, FloorDiv | FloorMod) for each in find([offset], Binary))
+
+
+def joined(of: TensorType, index: tuple[Expr, ...]) -> tuple[TensorType, tuple[Expr, ...]]:
+    """A tensor without gaps whose last axes are one, as far as their sizes are known, and the place
+    in it: 32 bits are enough there, and C++ compilers see which elements lie side by side."""
+    known = 0
+    sizes = of.shape if of.layout is None else ()
+    while known < len(sizes) and isinstance(sizes[-1 - known], int):
+        known += 1
+    last = prod(size for size in sizes[len(sizes) - known :] if isinstance(size, int))
+    if known < 2 or last >= LARGE:
+        return of, index
+    apart = len(sizes) - known
+    ending = TensorType(of.dtype, sizes[apart:], of.scope)
+    return (
+        TensorType(of.dtype, (*sizes[:apart], last), of.scope),
+        (*index[:apart], row_major(ending, index[apart:])),
+    )
+
+
+def row_major(of: TensorType, index: Sequence[Expr]) -> Expr:
     """The offset in a tensor without gaps, last dimension contiguous."""
     total: Expr | None = None
     for at, size in zip(index, of.shape, strict=True):

@@ -10,7 +10,7 @@ from hidet.ir.certain import unconditional
 from hidet.ir.expr import And, Const, Expr, Less, Load, Select, Var, convert, wrap
 from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import Assign, Declare, For, If, Stmt, Store
-from hidet.ir.walk import find, introduced, replaced, substitute
+from hidet.ir.walk import contains, find, introduced, replaced, substitute
 from hidet.passes.base import kernel_pass
 from hidet.passes.loops.fresh import copied
 from hidet.passes.loops.vector_loops import with_vector_loops
@@ -64,8 +64,10 @@ def unswitched(loop: For) -> Stmt:
 
 
 def reads(choice: Select) -> bool:
-    """Whether a choice reads an element or has a number, or reads one element or another."""
-    return isinstance(choice.then, Load) and isinstance(choice.otherwise, Load | Const)
+    """Whether a choice computes something of what it reads or has a number, as padding has, or
+    reads one element or another."""
+    read = isinstance(choice.then, Load) and isinstance(choice.otherwise, Load)
+    return read or (isinstance(choice.otherwise, Const) and contains(choice.then, Load))
 
 
 def is_there(condition: Expr, written: Set[Expr], always: Set[Expr]) -> bool:

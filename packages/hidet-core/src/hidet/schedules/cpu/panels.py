@@ -118,7 +118,7 @@ def packing(t: Panels, name: str) -> ScriptFunction:
 
 def making_rows(t: Panels) -> ScriptFunction:
     """A part of a kernel: fills the panel of rows that lies in `rows` where `held` says."""
-    group, depth = t.group, t.depth
+    group, depth, make_row = t.group, t.depth, making_row(t)
     k: Any = t.p.k
 
     @script
@@ -127,11 +127,7 @@ def making_rows(t: Panels) -> ScriptFunction:
             z, top = t.placed(table, panel)
             if t.rows_along_k:
                 for i in range(t.height):
-                    for part in range(k // t.p.run):
-                        for r in vectorize(t.p.run):
-                            # No variable for the place: what divides it is simplified.
-                            element = t.row_element(a, b, z, top + i, part * t.p.run + r)
-                            rows[held, i, part * t.p.run + r] = element
+                    make_row(a, b, rows, z, top, i, held)
                     for r in range(k, depth * group):
                         rows[held, i, r] = t.row_element(a, b, z, top + i, r)
             else:
@@ -142,6 +138,30 @@ def making_rows(t: Panels) -> ScriptFunction:
                             rows[held, r, i * group + each] = element
 
     return make_rows
+
+
+def making_row(t: Panels) -> ScriptFunction:
+    """A part of a kernel: fills one row of a panel, along k, as far as there are elements."""
+    k: Any = t.p.k
+    run: Any = t.p.run
+    reach: Any = t.p.reach
+    runs: Any = 1 if reach == run else reach // run
+
+    @script
+    def make_row(a, b, rows, z, top, i, held):  # type: ignore[no-untyped-def]
+        for part in range(k // reach):
+            # No variables for places: what divides them is simplified.
+            if t.p.is_whole(top + i):
+                for r in vectorize(reach):
+                    element = t.row_element(a, b, z, top + i, part * reach + r)
+                    rows[held, i, part * reach + r] = element
+            else:
+                for number in range(part * runs, (part + 1) * runs):
+                    for r in vectorize(run):
+                        element = t.row_element(a, b, z, top + i, number * run + r)
+                        rows[held, i, number * run + r] = element
+
+    return make_row
 
 
 def making_columns(t: Panels) -> ScriptFunction:

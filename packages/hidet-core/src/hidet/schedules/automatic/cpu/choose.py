@@ -122,21 +122,25 @@ def is_plain(stage: MapStage, axes: Sequence[Var]) -> bool:
 
 
 def columns(stage: MapStage) -> int:
-    """How many last axes are a row: two where the last is no vector, as that of pairs, or would end
-    in turns that are none while its neighbour goes on; and enough axes are left for the team."""
-    if len(stage.shape) < 3:
-        return 1
-    short = stage.shape[-1]
+    """How many last axes are a row: the last that has several elements, and one more where that is
+    no vector, as that of pairs, or would end in turns that are none while its neighbour goes on;
+    and enough axes are left for the team."""
+    ones = 0
+    while ones < len(stage.shape) - 2 and stage.shape[-1 - ones] == 1:
+        ones += 1
+    if len(stage.shape) - ones < 3:
+        return 1 + ones
+    short = stage.shape[-1 - ones]
     pairs = isinstance(short, int) and 1 < short <= FEW
-    return 2 if pairs or goes_on(stage) else 1
+    return 1 + ones + (pairs or goes_on(stage, ones))
 
 
-def goes_on(stage: MapStage) -> bool:
-    """Whether two last axes of which the last is no whole vectors are one run in memory, of all
-    that is read, and nothing else asks for a place along them."""
-    count, size = (constant_size(each) for each in stage.shape[-2:])
+def goes_on(stage: MapStage, ones: int) -> bool:
+    """Whether two last axes, ahead of some of one element, of which the last is no whole vectors
+    are one run in memory, of all that is read, and nothing else asks for a place along them."""
+    last = stage.vars[len(stage.vars) - ones - 2 :][:2]
+    count, size = (constant_size(stage.shape[stage.vars.index(each)]) for each in last)
     if not (count and size and size % LANES and LANES < count * size <= LONGEST):
         return False
-    last = stage.vars[-2:]
     values = [stage.value, *(value for _, value in stage.also)]
     return is_plain(stage, last) and all(in_one_run(v, last, size) for v in values)
