@@ -20,7 +20,7 @@ from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.stmt import Declare, For, LoopKind, Store
 from hidet.ir.walk import find
 from hidet.passes.addresses.read_anyway import read_anyway
-from hidet.types import f32, i32
+from hidet.types import boolean, f32, i32
 
 x, y = Var("x", f32[5, 7]), Var("y", f32[40])
 j, at = Var("j", i32), Var("at", i32)
@@ -133,6 +133,23 @@ def test_so_is_what_says_where_an_element_is():
     assert not any(find([choice], Load))
     assert len([*find(after.body, Load)]) == 3
     np.testing.assert_array_equal(result(after), result(before))
+
+
+def test_neighbours_that_a_tensor_of_bools_decides_about_are_read():
+    m = Var("m", boolean[35])
+    found = Select(Load(m, (j,)), Load(x, (number(2), FloorMod(j, number(7)))), Load(y, (j,)))
+    made = For(j, wrap(35), (Store(y, (j,), found),), LoopKind.VECTOR)
+    before = Kernel("k", (m, x, y), (made,), kind=KernelKind.CPU)
+    after = read_anyway(before)
+    (choice,) = find(after.body, Select)
+    assert not any(find([choice.then, choice.otherwise], Load))
+    given = np.arange(35, dtype=np.float32).reshape(5, 7)
+    results = []
+    for each in (before, after):
+        out = np.arange(40, dtype=np.float32)
+        sim.launch(each, np.arange(35) % 3 == 0, given, out)
+        results.append(out)
+    np.testing.assert_array_equal(*results)
 
 
 CHOSEN = Select(

@@ -10,7 +10,7 @@ from hidet.ir.functions import FUNCTIONS, call
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.stmt import Declare, For, LoopKind, Store
 from hidet.toolchain.host import COMMON, compiler
-from hidet.types import f32, i32
+from hidet.types import boolean, f32, i32
 
 BOUND = {
     "exp": 1.5, "expm1": 2.0, "log": 1.5, "log1p": 2.0, "tanh": 2.0, "erf": 2.0, "atan": 2.5,
@@ -163,6 +163,14 @@ def limited(name):
 @pytest.mark.parametrize("name", ["log", "log2", "exp", "exp2"])
 def test_loops_over_what_is_limited_are_vectorised(tmp_path, name):
     check_vectors(emit([limited(name)]), tmp_path, 1)
+
+
+def test_choices_by_bools_in_memory_are_vectorised(tmp_path):
+    m, x, y, n, i = Var("m", ~boolean), Var("x", ~f32), Var("y", ~f32), Var("n", i32), Var("i", i32)
+    p = Var("p", f32)
+    body = (Declare(p, Load(x, (i,))), Store(y, (i,), select(Load(m, (i,)), 1.5, p)))
+    loop = For(i, n, body, LoopKind.VECTOR)
+    check_vectors(emit([Kernel("masked", (m, x, y, n), (loop,), KernelKind.CPU)]), tmp_path, 1)
 
 
 def test_loops_are_vectorised(text, tmp_path):

@@ -6,7 +6,7 @@ from math import isnan
 from typing import cast
 
 from hidet.codegen.common.casts import cast_text
-from hidet.codegen.common.expressions import PRIMARY, UNARY, ExpressionWriter, Text
+from hidet.codegen.common.expressions import EQUAL, PRIMARY, UNARY, ExpressionWriter, Text
 from hidet.codegen.common.functions import TESTS, function_text
 from hidet.codegen.common.numbers import decimal, pattern
 from hidet.codegen.cpu.prelude import LANES, NATIVE
@@ -43,7 +43,7 @@ from hidet.ir.expr import (
     is_vector,
 )
 from hidet.ir.functions import MADE, NEAR
-from hidet.types import DType, Type, VectorType, bf16, boolean, f16, f32, f64, tf32
+from hidet.types import DType, PointerType, Type, VectorType, bf16, boolean, f16, f32, f64, tf32
 
 LANEWISE = (Add, Sub, Mul, Div, BitAnd, BitOr, BitXor, BitNot, ShiftLeft, ShiftRight, Negate,
             Minimum, Maximum)  # fmt: skip
@@ -126,6 +126,10 @@ class CpuExpressions(ExpressionWriter):
         if isinstance(e, Dot):
             name = "dot" if e.b.dtype.is_integer else f"dot_{e.b.dtype.short}"
             return self.call(name, e.total, e.a, e.b)
+        if isinstance(e, Load) and e.type is boolean and isinstance(e.tensor.type, PointerType):
+            # Of choices by a `bool` in memory GCC makes no vectors, of those by a byte it does.
+            bytes_ = f"reinterpret_cast<const unsigned char *>({self.spell(e.tensor)})"
+            return f"{bytes_}[{self.spell(e.index[0])}] != 0", EQUAL
         return super().access(e)
 
     def vector_type(self, of: VectorType) -> str:

@@ -55,7 +55,7 @@ def read_anyway(kernel: Kernel) -> Kernel:
     where others are, as of `x[i[j]] if ... else 0`. Where three conditions
     or more have to hold, each becomes a number, all bits of which are set where it does.
     One element for all turns is read ahead of any choice. Neighbours stay as they are: they are
-    read under a mask. Of a tensor whose
+    read under a mask, unless a tensor of bools decides. Of a tensor whose
     size is open there is an element wherever a loop around does not run for a size of zero.
     """
     if kernel.kind is not KernelKind.CPU:
@@ -99,11 +99,11 @@ def ahead(loop: For, there: frozenset[Var]) -> Body:
             named: dict[Expr, Expr] = {}
             for choice in find([each], Select):
                 reads = decided(choice, there)
-                inner = places(reads)
+                always = reads if asks_bytes(choice) else places(reads)
                 for read in reads:
                     where = step(read, loop.var, values, moving)
                     apart = where != 1 and isinstance(choice.otherwise, Const)
-                    if read not in named and (where == 0 or apart or read in inner):
+                    if read not in named and (where == 0 or apart or read in always):
                         value = Var("read", read.dtype)
                         made.append(Declare(value, clamped(read, named)))
                         named[read] = value
@@ -131,6 +131,11 @@ def decided(choice: Select, there: frozenset[Var]) -> list[Load]:
     if contains(sides, Select) or not all(is_parameter(each, there) for each in places(reads)):
         return []
     return [each for each in reads if is_parameter(each, there)]
+
+
+def asks_bytes(choice: Select) -> bool:
+    """Whether a tensor of bools decides: GCC has no masks of vectors by those."""
+    return any(each.dtype.is_bool for each in find([choice.condition], Load))
 
 
 def places(reads: Sequence[Load]) -> list[Load]:
