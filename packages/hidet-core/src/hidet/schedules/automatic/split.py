@@ -22,6 +22,8 @@ BLOCKS = 4
 """Blocks for each multiprocessor that are wanted."""
 LEAST = 1 << 14
 """Elements of a block below which a second kernel costs more than it saves."""
+PART = 1 << 12
+"""Elements of a block where there is a second kernel: more of them are done sooner."""
 STEP = 2048
 """Neighbouring elements that the threads of a block read at once."""
 
@@ -52,7 +54,7 @@ def split(stage: MapStage, target: Target) -> tuple[MapStage, MapStage] | None:
     blocks = -(-outputs // width)
     each = prod(extents) * width
     enough = columns is not None and on_most(blocks * together, target)
-    parts = min(wanted // max(1, blocks), each // LEAST)
+    parts = min(wanted // max(1, blocks), each // PART)
     if enough or parts < 2 or each // together < 2 * LEAST:
         return None
     axis = next((a for a, n in enumerate(extents) if n >= parts), extents.index(max(extents)))
