@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from case import NAN, case, n, x
+from case import NAN, aten, case, n, x
 
 case("sort", torch.sort, x(3, 17))
 case("sort descending of an axis", lambda a: torch.sort(a, 0, descending=True), x(9, 4))
@@ -110,5 +110,6 @@ case(
     lambda a: torch.histogramdd(a, (5, 3), range=(-1.0, 2.0, -0.5, 1.5))[0],
     x(40, 2),
 )
+case("edges of points", lambda a: aten._histogramdd_bin_edges(a, (3, 4)), x(30, 2))
 case("histogram in a range", lambda a: torch.histogram(a, 5, range=(-1.0, 2.0)), x(40))
 case("histogram of one value", lambda a: torch.histogram(a, 3), torch.full((4,), 2.0))
