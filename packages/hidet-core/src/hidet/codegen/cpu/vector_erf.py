@@ -5,18 +5,24 @@ from __future__ import annotations
 from hidet.codegen.common.prelude import Part
 
 VECTOR_ERF = {
-    # An odd polynomial near 0; beyond, 1 - exp(-P(x)) with P fitted to -log erfc.
-    "erf_f32": Part(
+    # erf(x) / x - 1 near 0, of the square of x.
+    "erf_near_0": Part(
         """\
-template <class F> INLINE F erf_f32(F x) {
-  const F a = absolute(x), z = a * a;
+template <class F> INLINE F erf_near_0(F z) {
   F p = 8.397288e-05f * z - 0.0008149688f;
   p = p * z + 0.0052017057f;
   p = p * z - 0.026859699f;
   p = p * z + 0.11283702f;
   p = p * z - 0.37612635f;
-  p = p * z + 0.12837917f;
-  const F near = a * p + a;
+  return p * z + 0.12837917f;
+}"""
+    ),
+    # An odd polynomial near 0; beyond, 1 - exp(-P(x)) with P fitted to -log erfc.
+    "erf_f32": Part(
+        """\
+template <class F> INLINE F erf_f32(F x) {
+  const F a = absolute(x), z = a * a;
+  const F near = a * erf_near_0<F>(z) + a;
   const F b = a > 4.0f ? all<F>(4.0f) : a;
   F q = 6.6282036e-07f * b + 1.23298905e-05f;
   q = q * b - 0.000384785f;
@@ -29,7 +35,7 @@ template <class F> INLINE F erf_f32(F x) {
   const F far = 1.0f - exp_near_f32<F>(-q);
   return with_sign<F>(a < 0.92f ? near : far, x);
 }""",
-        ("same_bits", "exp_near_f32"),
+        ("same_bits", "exp_near_f32", "erf_near_0"),
     ),
     # exp(-P(|x|)) with P fitted to -log erfc is 1 + erf(x) left of 0, and what is missing from 2
     # right of it: one range, which keeps digits on the left that the sum would lose.
@@ -60,22 +66,11 @@ template <class F> INLINE F exp_of_parts(F high, F low) {
   const F shifted = (high + low) * 1.44269504f + 12582912.0f;
   const F n = shifted - 12582912.0f;
   const F r = ((high - n * 0.693359375f) - n * -2.12194440e-4f) + low;
-  F p = 0.0013950807f * r + 0.008369073f;
-  p = p * r + 0.041666202f;
-  p = p * r + 0.16666517f;
-  p = p * r + 0.5f;
-  p = p * (r * r) + r + 1.0f;
-  const Int<F> power = bits<Int<F>>(shifted) - (0x4b400000 - 254), half = power >> 1;
-  return p * bits<F>(half << 23) * bits<F>((power - half) << 23);
+  return times_power<F>(expm1_of_rest<F>(r) + 1.0f, shifted);
 }
 template <class F> INLINE F erfc_f32(F x) {
   const F z = x * x;
-  F s = 8.397288e-05f * z - 0.0008149688f;
-  s = s * z + 0.0052017057f;
-  s = s * z - 0.026859699f;
-  s = s * z + 0.11283702f;
-  s = s * z - 0.37612635f;
-  s = s * z + 0.12837917f;
+  const F s = erf_near_0<F>(z);
   F a = absolute(x);
   a = a > 10.5f ? all<F>(10.5f) : a;
   const F high = bits<F>(bits<Int<F>>(a) & -4096), low = a - high;
@@ -93,6 +88,6 @@ template <class F> INLINE F erfc_f32(F x) {
   const F right = p * power / (a + a + 1.0f), far = x < 0.0f ? 2.0f - right : right;
   return a < 0.6f ? 1.0f - (x * s + x) : far;
 }""",
-        ("same_bits",),
+        ("same_bits", "erf_near_0", "expm1_of_rest", "times_power"),
     ),
 }

@@ -41,6 +41,26 @@ template <class F> INLINE F with_sign(F x, F of) {
         """\
 template <int N> struct Floats { typedef float type __attribute__((vector_size(4 * N))); };"""
     ),
+    # e^r - 1 of what whole powers of 2 leave.
+    "expm1_of_rest": Part(
+        """\
+template <class F> INLINE F expm1_of_rest(F r) {
+  F p = 0.0013950807f * r + 0.008369073f;
+  p = p * r + 0.041666202f;
+  p = p * r + 0.16666517f;
+  p = p * r + 0.5f;
+  return p * (r * r) + r;
+}"""
+    ),
+    # p 2^n in two factors, as n, in the last bits of `shifted`, may be beyond what one holds.
+    "times_power": Part(
+        """\
+template <class F> INLINE F times_power(F p, F shifted) {
+  const Int<F> power = bits<Int<F>>(shifted) - (0x4b400000 - 254), half = power >> 1;
+  return p * bits<F>(half << 23) * bits<F>((power - half) << 23);
+}""",
+        ("same_bits",),
+    ),
     # x = n log 2 + r; e^r by a polynomial, and n in the last bits of `shifted`. The limits of x are
     # variables: of limits that it knows GCC makes cases of their own, each with a polynomial, by
     # masks for AVX-512, and in some loops by branches for AVX2, five times as slow.
@@ -52,15 +72,10 @@ template <class F> INLINE F exp_of_rest(F x, F &shifted) {
   shifted = x * 1.44269504f + 12582912.0f;
   const F n = shifted - 12582912.0f;
   const F r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
-  F p = 0.0013950807f * r + 0.008369073f;
-  p = p * r + 0.041666202f;
-  p = p * r + 0.16666517f;
-  p = p * r + 0.5f;
-  return p * (r * r) + r + 1.0f;
+  return expm1_of_rest<F>(r) + 1.0f;
 }""",
-        ("same_bits",),
+        ("same_bits", "expm1_of_rest"),
     ),
-    # 2^n in two factors, as n may be beyond what one holds.
     "exp_f32": Part(
         """\
 template <class F> INLINE F exp_f32(F x) {
@@ -68,10 +83,9 @@ template <class F> INLINE F exp_f32(F x) {
   x = x < exp_low ? all<F>(exp_low) : x;
   F shifted;
   const F p = exp_of_rest<F>(x, shifted);
-  const Int<F> power = bits<Int<F>>(shifted) - (0x4b400000 - 254), half = power >> 1;
-  return p * bits<F>(half << 23) * bits<F>((power - half) << 23);
+  return times_power<F>(p, shifted);
 }""",
-        ("exp_of_rest",),
+        ("exp_of_rest", "times_power"),
     ),
     # The same of x that is 0 at most, with 0 for what is no normal number: one factor of 2^n.
     "exp_nonpositive_f32": Part(
@@ -105,14 +119,10 @@ template <class F> INLINE F exp_near_f32(F x) {
   const F shifted = x * 1.44269504f + 12582912.0f;
   const F n = shifted - 12582912.0f;
   const F r = x - n * 0.69314718f;
-  F p = 0.0013950807f * r + 0.008369073f;
-  p = p * r + 0.041666202f;
-  p = p * r + 0.16666517f;
-  p = p * r + 0.5f;
-  p = p * (r * r) + r + 1.0f;
+  const F p = expm1_of_rest<F>(r) + 1.0f;
   return p * bits<F>((bits<Int<F>>(shifted) - (0x4b400000 - 127)) << 23);
 }""",
-        ("same_bits",),
+        ("same_bits", "expm1_of_rest"),
     ),
     # A variable, as the limits of exp: of logits that are limited GCC makes cases otherwise.
     "log_zero": Part("""__attribute__((weak, visibility("hidden"))) float log_zero = 0.0f;"""),
@@ -147,18 +157,25 @@ template <class F> INLINE F expm1_f32(F x) {
   const F shifted = limited * 1.44269504f + 12582912.0f;
   const F n = shifted - 12582912.0f;
   const F r = (limited - n * 0.693359375f) - n * -2.12194440e-4f;
-  F p = 0.0013950807f * r + 0.008369073f;
-  p = p * r + 0.041666202f;
-  p = p * r + 0.16666517f;
-  p = p * r + 0.5f;
-  p = p * (r * r) + r;
+  F p = expm1_of_rest<F>(r);
   const Int<F> power = bits<Int<F>>(shifted) - 0x4b400000, half = power >> 1;
   const F least = n > 30.0f ? all<F>(0.0f) : bits<F>((127 - power) << 23);
   p = p + (1.0f - least);
   p = p * bits<F>((half + 127) << 23) * bits<F>((power - half + 127) << 23);
   return x == 0.0f ? x : p;
 }""",
-        ("same_bits", "exp_f32"),
+        ("same_bits", "exp_f32", "expm1_of_rest"),
+    ),
+    "exp2_of_rest": Part(
+        """\
+template <class F> INLINE F exp2_of_rest(F r) {
+  F p = 1.5469757e-04f * r + 1.339089e-03f;
+  p = p * r + 9.6180307e-03f;
+  p = p * r + 5.5503571e-02f;
+  p = p * r + 2.4022651e-01f;
+  p = p * r + 6.9314719e-01f;
+  return p * r + 1.0f;
+}"""
     ),
     # 2^r by a polynomial, times 2^n in two factors; the limits of x are variables as those of exp.
     "exp2_f32": Part(
@@ -169,16 +186,9 @@ template <class F> INLINE F exp2_f32(F x) {
   x = x < exp2_low ? all<F>(exp2_low) : x;
   const F shifted = x + 12582912.0f;
   const F r = x - (shifted - 12582912.0f);
-  F p = 1.5469757e-04f * r + 1.339089e-03f;
-  p = p * r + 9.6180307e-03f;
-  p = p * r + 5.5503571e-02f;
-  p = p * r + 2.4022651e-01f;
-  p = p * r + 6.9314719e-01f;
-  p = p * r + 1.0f;
-  const Int<F> power = bits<Int<F>>(shifted) - (0x4b400000 - 254), half = power >> 1;
-  return p * bits<F>(half << 23) * bits<F>((power - half) << 23);
+  return times_power<F>(exp2_of_rest<F>(r), shifted);
 }""",
-        ("same_bits",),
+        ("same_bits", "exp2_of_rest", "times_power"),
     ),
     # As log_f32, to another base: `whole` and `rest` are the logarithm of 2, `of_e` is that of e.
     "log_to_base": Part(

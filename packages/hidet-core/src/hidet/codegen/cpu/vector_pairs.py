@@ -92,15 +92,7 @@ template <class F> INLINE F pow_f32(F x, F y) {
   t = t < -160.0 ? -160.0 - D{} : t;
   const D n = (t + 6755399441055744.0) - 6755399441055744.0;
   const F r = single<F>(t - n);
-  F p = 1.5469757e-04f * r + 1.339089e-03f;
-  p = p * r + 9.6180307e-03f;
-  p = p * r + 5.5503571e-02f;
-  p = p * r + 2.4022651e-01f;
-  p = p * r + 6.9314719e-01f;
-  p = p * r + 1.0f;
-  const Int<F> power = bits<Int<F>>(single<F>(n) + 12582912.0f) - (0x4b400000 - 254);
-  const Int<F> half = power >> 1;
-  p = p * bits<F>(half << 23) * bits<F>((power - half) << 23);
+  F p = times_power<F>(exp2_of_rest<F>(r), single<F>(n) + 12582912.0f);
   const F whole = b < 8388608.0f ? b + 8388608.0f : b;
   const F back = b < 8388608.0f ? whole - 8388608.0f : b;
   const Int<F> sign = bits<Int<F>>(x) & (bits<Int<F>>(whole) << 31);
@@ -109,7 +101,7 @@ template <class F> INLINE F pow_f32(F x, F y) {
   p = (x < 0.0f) & (x > -infinity) & (back != b) ? nan : p;
   return (x == 1.0f) | (y == 0.0f) | ((x == -1.0f) & (b == infinity)) ? one : p;
 }""",
-        ("same_bits", "doubled"),
+        ("same_bits", "doubled", "exp2_of_rest", "times_power"),
     ),
     # Of a quotient of up to 2^22 the nearest whole number is known, but for one that is as near;
     # what its product, exact in float64, leaves is at most one divisor away. Others, and what is no
