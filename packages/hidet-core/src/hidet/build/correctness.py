@@ -12,10 +12,11 @@ import numpy as np
 from hidet.build.compile import compile_graph
 from hidet.build.differences import Report, Row, expected_error, harmonic_error
 from hidet.build.eager import as_tensor, given_view, type_of
-from hidet.build.leeway import error_near_steps, error_of_results, leading_to
+from hidet.build.leeway import error_near_steps, error_of_results
 from hidet.build.stages.iterations import given_to_bodies, needs_framework
 from hidet.build.target import device_of
 from hidet.errors import BadArgument, UnsupportedOp
+from hidet.fusion.compose import leading_to
 from hidet.graph.body import Region
 from hidet.graph.evaluate import bind, learn, refer, resolved
 from hidet.graph.flow import FlowGraph
@@ -223,7 +224,7 @@ def whole(meaning: Meaning) -> list[Row]:
     rows = []
     for tensor, value in zip(kept, found, strict=True):
         error = harmonic_error(value, stored(wanted[tensor], tensor.dtype))
-        limit = more * error_of_results(tensor.dtype, leading_to(tensor))
+        limit = more * error_of_results(tensor.dtype, leading_to([tensor], graph.nodes))
         rows.append(Row("output", "", tensor.dtype.name, error, limit))
     return rows
 

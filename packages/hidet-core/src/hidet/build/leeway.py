@@ -10,7 +10,7 @@ import numpy as np
 from hidet.build.differences import COARSE, expected_error, harmonic_error
 from hidet.graph.evaluate import refer
 from hidet.graph.operator import Op
-from hidet.graph.tensor import Node, Tensor
+from hidet.graph.tensor import Node
 from hidet.types import DType
 
 STEP = 1.0
@@ -61,15 +61,3 @@ def error_of_results(of: DType, nodes: Iterable[Node]) -> float:
 def is_quantized(of: DType) -> bool:
     """Whether a type stands for real numbers by few integers."""
     return of.is_integer and of.nbytes <= 1
-
-
-def leading_to(tensor: Tensor) -> list[Node]:
-    """The nodes that a tensor is computed by."""
-    found: dict[Node, None] = {}
-    pending = [tensor]
-    while pending:
-        trace = pending.pop().trace
-        if trace is not None and trace[0] not in found:
-            found[trace[0]] = None
-            pending += trace[0].inputs
-    return list(found)

@@ -82,11 +82,8 @@ def picks(op: Op) -> bool:
     outputs = op.definition().outputs if op.kind == "kernels" else ()
     if len(outputs) != 1 or not isinstance(outputs[0], Computed):
         return False
-    match outputs[0].value:
-        case At(grid=Input(), index=index):
-            read = [each for e in index if isinstance(e, Expr) for each in find([e], At)]
-            return all(same(size, 1) for each in read for size in each.grid.shape)
-    return False
+    value = outputs[0].value
+    return isinstance(value, At) and isinstance(value.grid, Input) and not looks_up(op)
 
 
 @lru_cache(maxsize=4096)

@@ -60,12 +60,16 @@ def compared(
         else:
             one, other = first(), second()
         pairs.append((one, other))
-        late = until is not None and time.monotonic() >= until
-        if len(pairs) >= FEW and late:
+        if len(pairs) >= FEW and is_past(until):
             break
         if len(pairs) >= LEAST and ratio_of(pairs).is_decided:
             break
     return ratio_of(pairs)
+
+
+def is_past(until: float | None) -> bool:
+    """Whether a time by the clock of `time.monotonic` has come; None never does."""
+    return until is not None and time.monotonic() >= until
 
 
 def ratio_of(pairs: Sequence[tuple[float, float]]) -> Ratio:

@@ -86,25 +86,23 @@ def cheapest(op: Op, target: Target) -> Candidate:
     return choices(op, target)[0]
 
 
-def saving(op: Op, other: Op, written: Sequence[TensorType], target: Target) -> float:
+def saving(
+    op: Op, other: Op, written: Sequence[TensorType], target: Target, margin: float = 1.0
+) -> float:
     """The seconds that another operator saves for which these tensors are written, each by a kernel
-    more; minus infinity where either has no schedule."""
+    more, if they and it take `margin` times what is said; minus infinity where either has no
+    schedule."""
     one, two = choices(op, target), choices(other, target)
     if not (one and two):
         return -inf
     ways = sum(detour(each, target) for each in written)
-    return one[0].seconds - two[0].seconds - ways
+    return one[0].seconds - margin * (two[0].seconds + ways)
 
 
 def saved_by_padding(op: Op, other: Op, written: Sequence[TensorType], target: Target) -> float:
     """The same for copies with even rows, as what is saved for sure; on GPUs, whose widest
     accesses and copy engine need these."""
-    if target.kind != "cuda":
-        return -inf
-    one, two = choices(op, target), choices(other, target)
-    if not (one and two):
-        return -inf
-    return one[0].seconds - SURELY * (two[0].seconds + sum(detour(e, target) for e in written))
+    return saving(op, other, written, target, SURELY) if target.kind == "cuda" else -inf
 
 
 def is_faster(op: Op, other: Op, target: Target) -> bool:

@@ -19,7 +19,7 @@ from hidet.build.measured.tuning_facts import Subject
 from hidet.errors import HidetError
 from hidet.fusion.group import Group
 from hidet.schedules.base import Choice
-from hidet.tuning.duel import WORTH, Ratio, compared
+from hidet.tuning.duel import WORTH, Ratio, compared, is_past
 from hidet.tuning.report import LOG
 
 Lineup: TypeAlias = dict[Subject, Choice | None]
@@ -91,7 +91,7 @@ class Finals:
     @property
     def late(self) -> bool:
         """Whether the time is up."""
-        return self.until is not None and time.monotonic() >= self.until
+        return is_past(self.until)
 
     def run(self) -> None:
         """Play all; `best` is right at any time, also after Ctrl-C or an error."""

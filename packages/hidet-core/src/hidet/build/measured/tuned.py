@@ -116,8 +116,7 @@ class Decision:
         if all(len(each) == 1 for each in rivals.values()):
             return plain
         if tuner.is_late:
-            warn(TuningWarning(f"whole calls were not measured: the time was up; {KEPT}"))
-            return self.before() or plain
+            return self.unmeasured("the time was up", plain)
         return self.played(self.whole, rivals, plain)
 
     def alone(self) -> Lineup:
@@ -152,16 +151,20 @@ class Decision:
             warn(TuningWarning("the search for schedules was interrupted; the best so far stay"))
         except Exception as error:  # tuning is not needed to compile: what stops it is told
             if finals is None or finals.best == finals.plain:
-                warn(TuningWarning(f"whole calls were not measured: {error}; {KEPT}"))
+                self.unmeasured(str(error), plain)
         if finals is None:
             return self.before() or plain
         if finals.ratios:
             level = self.tuner.level if finals.complete and self.is_complete else 0
             store.keep(self.facts, self.tuner.name or "", record_of(finals, level))
         elif finals.late:
-            warn(TuningWarning(f"whole calls were not measured: the time was up; {KEPT}"))
-            return self.before() or plain
+            return self.unmeasured("the time was up", plain)
         return finals.best
+
+    def unmeasured(self, why: str, plain: Lineup) -> Lineup:
+        """What stays where whole calls were not measured, which is told."""
+        warn(TuningWarning(f"whole calls were not measured: {why}; {KEPT}"))
+        return self.before() or plain
 
     @property
     def is_complete(self) -> bool:

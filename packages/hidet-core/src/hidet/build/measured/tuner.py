@@ -25,6 +25,7 @@ from hidet.schedules.base import AUTOMATIC, Candidate, Choice
 from hidet.target import Target
 from hidet.tuning import store
 from hidet.tuning.contest import Contest, Refused
+from hidet.tuning.duel import is_past
 from hidet.tuning.interrupt import Interruptible
 from hidet.tuning.record import Record, Trial, name_of
 from hidet.tuning.report import (
@@ -154,13 +155,13 @@ class Tuner:
     @property
     def able(self) -> bool:
         """Whether there is a device, and time, to measure on."""
-        late = self.until is not None and time.monotonic() >= self.until
-        return self.device is not None and not (self.ended or self.interrupts.noted or late)
+        ended = self.ended or self.interrupts.noted or is_past(self.until)
+        return self.device is not None and not ended
 
     @property
     def is_late(self) -> bool:
         """Whether there is no time for whole calls either."""
-        return self.end is not None and time.monotonic() >= self.end
+        return is_past(self.end)
 
     @contextmanager
     def whole_calls(self) -> Iterator[tuple[str, FileLock, float | None]]:
