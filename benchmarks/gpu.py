@@ -38,7 +38,7 @@ from benchmarks.measure.systems import SYSTEMS, prepare
 from benchmarks.measure.table import table
 from benchmarks.measure.timing import Call, event_milliseconds
 from benchmarks.networks.others import OTHERS
-from benchmarks.published import published
+from benchmarks.published import PUBLISHED, published
 
 NETWORKS = (
     *("resnet50", "mobilenet_v2", "inception_v3", "vit_b16", "bert_base", "gpt2", "llama_1b"),
@@ -65,13 +65,7 @@ class GpuRow:
 
 def subject(name: str, dtype: str, batch: int, small: bool = False) -> Subject:
     """A network with its inputs on the CPU, the batch repeated."""
-    if name in OTHERS:
-        with torch.random.fork_rng([]):
-            torch.manual_seed(0)
-            made = OTHERS[name](small)
-        made.model.eval().requires_grad_(False)
-    else:
-        made = published(name, small)
+    made = published(name, small, {**PUBLISHED, **OTHERS})
     inputs = tuple(x.repeat(batch, *[1] * (x.ndim - 1)) if batch > 1 else x for x in made.inputs)
     return in_type(made._replace(inputs=inputs), DTYPES[dtype])
 
@@ -82,7 +76,7 @@ def on_device(made: Subject, device: str) -> Subject:
     return made._replace(model=made.model.to(device), inputs=inputs)
 
 
-def prepared(system: str, made: Subject) -> tuple[str, tuple[Call, float]] | None:
+def ready(system: str, made: Subject) -> tuple[str, tuple[Call, float]] | None:
     """The call of a system; None, which is said, if PyTorch's own steps cannot be captured."""
     try:
         return system, prepare(system, made.model, made.inputs)
@@ -102,7 +96,7 @@ class Prepared:
         with torch.no_grad():
             expected = exact(made)
             torch.cuda.empty_cache()
-            found = dict(each for s in systems if (each := prepared(s, made)))
+            found = dict(each for s in systems if (each := ready(s, made)))
             self.errors = {s: worst(results(call()), expected) for s, (call, _) in found.items()}
         self.calls = {s: call for s, (call, _) in found.items()}
         self.compile_seconds = {s: seconds for s, (_, seconds) in found.items()}

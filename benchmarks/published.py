@@ -122,10 +122,12 @@ PUBLISHED: Mapping[str, Callable[[bool], Subject]] = COMPARED | {
 """All that can be measured on a CPU."""
 
 
-def published(name: str, small: bool = False) -> Subject:
+def published(
+    name: str, small: bool = False, among: Mapping[str, Callable[[bool], Subject]] = PUBLISHED
+) -> Subject:
     """A network in evaluation mode with its inputs; the caller's random state is kept."""
     with torch.random.fork_rng([]):
         torch.manual_seed(0)
-        made = PUBLISHED[name](small)
+        made = among[name](small)
     made.model.eval().requires_grad_(False)
     return made

@@ -14,8 +14,8 @@ from benchmarks.architectures import built
 from benchmarks.exports import NARROW, Subject, settled, tokens
 from benchmarks.models import build
 from benchmarks.networks.chains import DenseNet, Vgg
-from benchmarks.networks.settle import settle
 from benchmarks.networks.tensors_only import First
+from benchmarks.published import picture
 
 
 def densenet121(small: bool) -> Subject:
@@ -26,7 +26,9 @@ def vgg16(small: bool) -> Subject:
     return settled(Vgg((1, 1), 8) if small else Vgg(), 32 if small else 224)
 
 
-def of_texts(stem: str, model: str, published: Mapping[str, Any], **small: Any) -> Any:
+def of_texts(
+    stem: str, model: str, published: Mapping[str, Any], **small: Any
+) -> Callable[[bool], Subject]:
     """A model of transformers for a text of 128 tokens."""
 
     def make(is_small: bool) -> Subject:
@@ -38,16 +40,9 @@ def of_texts(stem: str, model: str, published: Mapping[str, Any], **small: Any) 
     return make
 
 
-def of_images(stem: str, published: Mapping[str, Any], **small: Any) -> Any:
-    """A model of transformers for an image."""
-
-    def make(is_small: bool) -> Subject:
-        net = built(f"{stem}Model", f"{stem}Config", **(small if is_small else published))
-        size = 64 if is_small else 224
-        settle(net, torch.randn(4, 3, size, size))
-        return Subject(First(net, "pixel_values"), (torch.randn(1, 3, size, size),))
-
-    return make
+def of_images(stem: str, **small: Any) -> Callable[[bool], Subject]:
+    """A model of transformers for an image, as it is published unless it is to be small."""
+    return lambda is_small: picture(stem, is_small, **(small if is_small else {}))
 
 
 T5_BASE = {"d_model": 768, "d_ff": 3072, "num_layers": 12, "num_heads": 12, "vocab_size": 32128}
@@ -85,9 +80,9 @@ OTHERS: Mapping[str, Callable[[bool], Subject]] = {
     "t5_encoder": of_texts("T5", "T5EncoderModel", T5_BASE, **SMALL_T5),
     "deberta_v3": of_texts("DebertaV2", "DebertaV2Model", DEBERTA_V3_BASE, **RELATIVE),
     "pythia": of_texts("GPTNeoX", "GPTNeoXForCausalLM", PYTHIA_160M, use_cache=False),
-    "regnet": of_images("RegNet", {}, hidden_sizes=[8, 16, 16, 32], depths=[1] * 4, groups_width=8),
-    "segformer_b0": of_images("Segformer", {}, hidden_sizes=[8, 16, 16, 32], depths=[1] * 4),
-    "dinov2": of_images("Dinov2", {}, **{**NARROW, "image_size": 64, "patch_size": 16}),
+    "regnet": of_images("RegNet", hidden_sizes=[8, 16, 16, 32], depths=[1] * 4, groups_width=8),
+    "segformer_b0": of_images("Segformer", hidden_sizes=[8, 16, 16, 32], depths=[1] * 4),
+    "dinov2": of_images("Dinov2", **{**NARROW, "image_size": 64, "patch_size": 16}),
     "modernbert": of_texts("ModernBert", "ModernBertModel", {}, pad_token_id=0),
     "electra": of_texts(
         "Electra",

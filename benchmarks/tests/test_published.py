@@ -1,4 +1,5 @@
-"""The networks that CPUs are compared on: made small, each is one that hidet compiles rightly."""
+"""The networks that CPUs and GPUs are compared on: made small, each is one that hidet compiles
+rightly."""
 
 from __future__ import annotations
 
@@ -8,15 +9,16 @@ import torch
 pytest.importorskip("transformers")
 
 from benchmarks.measure.exported import exact, results, worst
-from benchmarks.published import COMPARED, published
+from benchmarks.networks.others import OTHERS
+from benchmarks.published import COMPARED, PUBLISHED, published
 
 OWN = ("mobilenet_v2_same", "efficientnet_b0", "convnext_t", "distilbert", "gpt2")
 """Those that no other test of exported networks makes."""
 
 
-@pytest.mark.parametrize("name", [*OWN, "llama_one_token"])
+@pytest.mark.parametrize("name", [*OWN, "llama_one_token", *OTHERS])
 def test_activations_are_neither_denormal_nor_all_alike(name: str) -> None:
-    made = published(name, small=True)
+    made = published(name, True, {**PUBLISHED, **OTHERS})
     for found in exact(made):
         assert 1e-6 < float(found.abs().mean()) < 1e6
         assert float(found.std()) > 1e-6
