@@ -107,11 +107,15 @@ def test_what_stops_whole_calls_is_told_and_the_cost_model_decides(monkeypatch):
     assert not records("network")
 
 
-def test_without_time_for_whole_calls_the_cost_model_decides(monkeypatch):
+@pytest.mark.parametrize(
+    ("of", "late"), [(tuner.Tuner, "is_late"), (Finals, "late")], ids=["searching", "building"]
+)
+def test_where_something_takes_all_the_time_the_cost_model_decides(of, late, monkeypatch):
     graph = dense()
     plain = compiled(graph, 0)
     prefers(graph, monkeypatch)
-    monkeypatch.setattr(tuner.Tuner, "is_late", True)
+    takes(monkeypatch, 1.0, 0.5)
+    monkeypatch.setattr(of, late, True)
     with pytest.warns(TuningWarning, match="whole calls were not measured: the time was up"):
         made = compiled(graph, 2)
     assert set(made.archive.binaries) == set(plain.archive.binaries)
@@ -128,17 +132,6 @@ def test_what_was_measured_before_the_time_was_up_stays(monkeypatch):
     with pytest.warns(TuningWarning, match="whole calls were not measured: the time was up"):
         again = compiled(graph, 2)
     assert set(made.archive.binaries) == set(again.archive.binaries)
-
-
-def test_where_building_takes_all_the_time_the_cost_model_decides(monkeypatch):
-    graph = dense()
-    plain = compiled(graph, 0)
-    prefers(graph, monkeypatch)
-    takes(monkeypatch, 1.0, 0.5)
-    monkeypatch.setattr(Finals, "late", True)
-    with pytest.warns(TuningWarning, match="whole calls were not measured: the time was up"):
-        made = compiled(graph, 2)
-    assert set(made.archive.binaries) == set(plain.archive.binaries)
 
 
 def test_an_interrupt_of_whole_calls_keeps_what_they_have_shown(monkeypatch):

@@ -1,6 +1,7 @@
 """Compilers for generated text, as fixtures."""
 
 import ctypes
+import subprocess
 from dataclasses import replace
 from math import nan
 
@@ -41,6 +42,7 @@ from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.stmt import For, Store
 from hidet.passes.arithmetic.narrow_casts import IN_HARDWARE
 from hidet.toolchain import compile_cpp as compile_cpp_source
+from hidet.toolchain.host import COMMON, compiler
 from hidet.toolchain.nvrtc import headers, read
 from hidet.types import (
     DTYPES,
@@ -154,6 +156,26 @@ def compile_cpp(tmp_path_factory):
         return Library(library)
 
     return build
+
+
+@pytest.fixture
+def check_vectors(tmp_path):
+    """A check that GCC makes vectors of all loops of a text, of which there are so many."""
+
+    def check(text, count):
+        source = tmp_path / "kernels.cpp"
+        source.write_text(text)
+        command = [*compiler(), *FLAGS, *COMMON, "-mavx2", "-mfma", "-fopt-info-vec"]
+        done = subprocess.run([*command, "-c", str(source), "-o", str(tmp_path / "o")],
+                              capture_output=True, text=True, check=True)  # fmt: skip
+        notes = done.stderr.splitlines()
+        lines = {note.split(":")[1] for note in notes if "loop vectorized" in note}
+        numbered = enumerate(text.splitlines(), 1)
+        loops = [str(number + 1) for number, line in numbered if "for (int i = 0; i < n;" in line]
+        assert len(loops) == count
+        assert set(loops) <= lines
+
+    return check
 
 
 @pytest.fixture(scope="session")

@@ -1,13 +1,10 @@
-import subprocess
-
 import numpy as np
 import pytest
 
-from hidet.codegen.cpu import FLAGS, emit
+from hidet.codegen.cpu import emit
 from hidet.ir.expr import FloorDiv, FloorMod, Load, TruncMod, Var
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.stmt import For, LoopKind, Store
-from hidet.toolchain.host import COMMON, compiler
 from hidet.types import f32, i32
 
 NUMPY = {TruncMod: np.fmod, FloorMod: np.remainder, FloorDiv: np.floor_divide}
@@ -69,14 +66,5 @@ def test_what_is_left_by_infinity_is_the_number(text, compile_cpp, flags):
     np.testing.assert_array_equal(y.view(np.int32), a.view(np.int32))
 
 
-def test_loops_are_vectorised(text, tmp_path):
-    source = tmp_path / "kernels.cpp"
-    source.write_text(text)
-    command = [*compiler(), *FLAGS, *COMMON, "-mavx2", "-mfma", "-fopt-info-vec"]
-    done = subprocess.run([*command, "-c", str(source), "-o", str(tmp_path / "o")],
-                          capture_output=True, text=True, check=True)  # fmt: skip
-    lines = {note.split(":")[1] for note in done.stderr.splitlines() if "loop vectorized" in note}
-    numbered = enumerate(text.splitlines(), 1)
-    loops = [str(number + 1) for number, line in numbered if "for (int i = 0; i < n;" in line]
-    assert len(loops) == len(NUMPY)
-    assert set(loops) <= lines
+def test_loops_are_vectorised(text, check_vectors):
+    check_vectors(text, len(NUMPY))
