@@ -125,7 +125,7 @@ class CompiledModel:
     def run(self, inputs: Sequence[Any] = (), named: Mapping[str, Any] | None = None) -> list[Any]:
         """All results, in the model's order."""
         given = self.ordered(inputs, named or {})
-        with self.settings.here():
+        with self.settings.in_force():
             variant = self.variant_for(given)
             results = variant(given)
         return [*map(on_host, results)] if is_of_host(given) else results
@@ -149,7 +149,7 @@ class CompiledModel:
 
     def ahead(self, forms: tuple[Form, ...]) -> None:
         """Compile before the first call, if no values are needed for it."""
-        with self.settings.here():
+        with self.settings.in_force():
             try:
                 _ = self.variants(forms).model.compiled
             except NeedsValue as error:
@@ -247,7 +247,7 @@ class CompiledModel:
         See `CompiledGraph.profile`.
         """
         given = self.ordered(inputs, named)
-        with self.settings.here():
+        with self.settings.in_force():
             variant = self.variant_for(given)
         return variant.model.profile(variant.flat(given), repeat)
 
@@ -257,7 +257,7 @@ class CompiledModel:
         See `FlowGraph.correctness_report`.
         """
         given = self.ordered(inputs, named)
-        with self.settings.here():
+        with self.settings.in_force():
             variant = self.variant_for(given)
         return variant.model.correctness_report(variant.leaves(given), float64)
 

@@ -22,7 +22,7 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     core: Mapping[str, Any] = field(default_factory=dict)
 
-    def here(self) -> AbstractContextManager[None]:
+    def in_force(self) -> AbstractContextManager[None]:
         """A block in which hidet's own options are these; where there are none it costs nothing."""
         return options(**self.core) if self.core else NOTHING
 
