@@ -99,19 +99,14 @@ def ahead(loop: For, there: frozenset[Var]) -> Body:
             named: dict[Expr, Expr] = {}
             for choice in find([each], Select):
                 reads = decided(choice, there)
-                always = reads if asks_bytes(choice) else places(reads)
-                for read in reads:
-                    where = step(read, loop.var, values, moving)
-                    apart = where != 1 and isinstance(choice.otherwise, Const)
-                    if read not in named and (where == 0 or apart or read in always):
+                for read in ahead_of(choice, reads, loop.var, values, moving):
+                    if read not in named:
                         value = Var("read", read.dtype)
                         made.append(Declare(value, clamped(read, named)))
                         named[read] = value
                 if not named.keys().isdisjoint(reads):
-                    choice_named = replaced(choice, named)
-                    known[choice] = replace(
-                        choice_named, condition=as_masks(choice_named.condition)
-                    )
+                    now = replaced(choice, named)
+                    known[choice] = replace(now, condition=as_masks(now.condition))
         if isinstance(each, Declare) and each.init is not None:
             meant = substitute(each.init, values)
             if not chooses(meant):
@@ -131,6 +126,17 @@ def decided(choice: Select, there: frozenset[Var]) -> list[Load]:
     if contains(sides, Select) or not all(is_parameter(each, there) for each in places(reads)):
         return []
     return [each for each in reads if is_parameter(each, there)]
+
+
+def ahead_of(
+    choice: Select, reads: Sequence[Load], turn: Var, values: Mapping[Var, Expr], moving: set[Var]
+) -> list[Load]:
+    """Those of a choice's reads that come ahead of it: of one element for all turns, of elements
+    apart from each other, those that say where others are, and all where bools decide."""
+    always = reads if asks_bytes(choice) else places(reads)
+    steps = {read: step(read, turn, values, moving) for read in reads}
+    apart = isinstance(choice.otherwise, Const)
+    return [r for r, n in steps.items() if r in always or n == 0 or (apart and n != 1)]
 
 
 def asks_bytes(choice: Select) -> bool:
