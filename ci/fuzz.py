@@ -16,9 +16,10 @@ import os
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ci.gpus import Lanes
 
@@ -35,8 +36,56 @@ class Failure:
     graph: str
 
 
+@dataclass
+class Tried:
+    """How many graphs were tried, what failed, and how many have what."""
+
+    graphs: int = 0
+    failures: list[Failure] = field(default_factory=list)
+    features: Counter[str] = field(default_factory=Counter)
+
+    def __add__(self, other: Tried) -> Tried:
+        features = self.features + other.features
+        return Tried(self.graphs + other.graphs, self.failures + other.failures, features)
+
+    def __str__(self) -> str:
+        having = "".join(f", {n} with {name}" for name, n in sorted(self.features.items()))
+        return f"{self.graphs} graphs{having}: {len(self.failures)} wrong"
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Try the graphs asked for; 1 if one failed."""
+    given = parse(arguments)
+    seeds = range(given.seed, given.seed + given.count)
+    command = [
+        sys.executable, "-m", "hidet.testing.fuzz", "--target", given.target,
+        "--batch", str(given.batch), *(["--regions"] if given.regions else []),
+    ]  # fmt: skip
+    lanes = Lanes(given.processes, None if given.target == "cuda" else [])
+    start = time.monotonic()
+
+    def run(chunk: range) -> Tried:
+        """What became of some graphs, said as soon as it is known; nothing after the time."""
+        if time.monotonic() - start > given.seconds:
+            return Tried()
+        with lanes.one() as place:
+            found = apart(chunk, command, place)
+        for each in found.failures:
+            print(f"graph {each.seed}: {each.kind}: {each.problem}\n{each.graph}\n", flush=True)
+        if given.verbose:
+            print(f"from {chunk.start}: {found}", flush=True)
+        return found
+
+    chunks = [seeds[at : at + given.chunk] for at in range(0, len(seeds), given.chunk)]
+    with ThreadPoolExecutor(lanes.count) as pool:
+        whole = sum(pool.map(run, chunks), Tried())
+    seconds = time.monotonic() - start
+    print(f"on {given.target}, fused and unfused, {whole}, {seconds:.0f} s")
+    return 1 if whole.failures or not whole.graphs else 0
+
+
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """What is asked for."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--count", type=int, default=100, help="how many graphs")
     parser.add_argument("--seed", type=int, default=0, help="the number of the first")
@@ -46,46 +95,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--chunk", type=int, default=64, help="graphs in one process")
     parser.add_argument("--processes", type=int, default=1, help="at a time, on each GPU")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin none after")
-    given = parser.parse_args(arguments)
-    seeds = range(given.seed, given.seed + given.count)
-    command = [
-        sys.executable, "-m", "hidet.testing.fuzz", "--target", given.target,
-        "--batch", str(given.batch), *(["--regions"] if given.regions else []),
-    ]  # fmt: skip
-    lanes = Lanes(given.processes, None if given.target == "cuda" else [])
-    start = time.monotonic()
-
-    def run(chunk: range) -> list[Failure] | None:
-        """The failures of some graphs, printed as they are found; None where the time is over."""
-        if time.monotonic() - start > given.seconds:
-            return None
-        with lanes.one() as place:
-            found = apart(chunk, command, place)
-        for each in found:
-            print(f"graph {each.seed}: {each.kind}: {each.problem}\n{each.graph}\n", flush=True)
-        return found
-
-    chunks = [seeds[at : at + given.chunk] for at in range(0, len(seeds), given.chunk)]
-    with ThreadPoolExecutor(lanes.count) as pool:
-        results = list(pool.map(run, chunks))
-    done = sum(len(c) for c, found in zip(chunks, results, strict=True) if found is not None)
-    wrong, seconds = sum(len(found or ()) for found in results), time.monotonic() - start
-    print(f"{done} graphs on {given.target}, fused and unfused: {wrong} wrong, {seconds:.0f} s")
-    return 1 if wrong or not done else 0
+    parser.add_argument("--verbose", action="store_true", help="say what became of each process")
+    return parser.parse_args(arguments)
 
 
-def apart(chunk: range, command: Sequence[str], place: Mapping[str, str]) -> list[Failure]:
-    """The failures of some graphs, tried by a command in a process of its own."""
+def apart(chunk: range, command: Sequence[str], place: Mapping[str, str]) -> Tried:
+    """What became of some graphs, tried by a command in a process of its own."""
     graphs = ["--seed", str(chunk.start), "--count", str(len(chunk))]
     single = {"HIDET_JOBS": "1", "HIDET_WORKERS": "1", "OMP_NUM_THREADS": "2"}
     variables = {**os.environ, **single, **place}
     ended = subprocess.run([*command, *graphs], capture_output=True, text=True, env=variables)
     if ended.returncode == 0:
-        return [Failure(**each) for each in json.loads(ended.stdout.splitlines()[-1])]
+        told = json.loads(ended.stdout.splitlines()[-1])
+        failures = [Failure(**each) for each in told["failures"]]
+        return Tried(len(chunk), failures, Counter(told["features"]))
     if len(chunk) > 1:
         halves = chunk[: len(chunk) // 2], chunk[len(chunk) // 2 :]
-        return [each for half in halves for each in apart(half, command, place)]
-    return [Failure(chunk.start, "process ended", ended.stderr[-2000:], "")]
+        return sum((apart(half, command, place) for half in halves), Tried())
+    return Tried(1, [Failure(chunk.start, "process ended", ended.stderr[-2000:], "")])
 
 
 if __name__ == "__main__":

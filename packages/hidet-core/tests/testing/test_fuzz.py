@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from hidet import ops
-from hidet.graph import symbol, trace_from
+from hidet.graph import from_numpy, symbol, trace_from
+from hidet.graph.dims import size_symbol
 from hidet.testing.fuzz import Case, Verdict, judged, random_case, shrunk
 from hidet.testing.fuzz.__main__ import main
+from hidet.testing.fuzz.cases import features
 from hidet.testing.fuzz.judge import differences
 from hidet.testing.fuzz.values import Values
 from hidet.types import bf16, f16, f32, f64
@@ -33,7 +35,23 @@ def test_a_slice_of_the_graphs(target, largest, count, regions):
 
 def test_the_command_prints_json(capsys):
     assert main(["--count", "1", "--seed", "3", "--target", "sim"]) == 0
-    assert json.loads(capsys.readouterr().out) == []
+    told = json.loads(capsys.readouterr().out)
+    assert told == {
+        "failures": [],
+        "features": dict.fromkeys(features(random_case(3, largest=1024).graph), 1),
+    }
+
+
+def test_what_is_counted_of_a_graph():
+    x, weight = symbol([size_symbol("n"), 8]), symbol([4, 8])
+    assert features(trace_from(ops.linear(x, weight), inputs=[x, weight])) == {
+        "sizes of calls",
+        "weights from outside",
+    }
+    constant, y = from_numpy(np.ones((4, 8), np.float32)), symbol([3, 8])
+    assert features(trace_from(ops.linear(y, constant), inputs=[y])) == set()
+    mask = symbol([5], "bool")
+    assert features(trace_from(ops.nonzero(mask), inputs=[mask])) == {"sizes that data tell"}
 
 
 def test_a_number_is_a_graph():

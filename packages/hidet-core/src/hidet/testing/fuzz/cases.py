@@ -60,6 +60,8 @@ DYNAMIC = 0.2
 TOLD = 0.25
 """How many of the graphs with regions have sizes that data tell."""
 TRIES = 12
+WEIGHTED = frozenset({"conv", "linear", "matmul"})
+"""Operators whose second operand is a weight in most models."""
 STEPS = (2, 9)
 REGION_STEPS = (1, 5)
 """The least and the most operators or blocks of a graph; those with regions have bodies too."""
@@ -134,6 +136,16 @@ def is_sound(graph: FlowGraph, arrays: Sequence[Array]) -> bool:
         return False
     found = [values.exact[each] for each in graph.results if each.storage is None]
     return all(np.isfinite(each).all() for each in found)
+
+
+def features(graph: FlowGraph) -> set[str]:
+    """What of a graph is counted: sizes that a call brings or that data tell, and products whose
+    weights come from outside."""
+    found = {"sizes of calls"} if graph.symbols else set()
+    found |= {"sizes that data tell"} if graph.told else set()
+    given = set(graph.inputs)
+    weights = (node.inputs[1] for node in graph.nodes if node.op.name in WEIGHTED)
+    return found | ({"weights from outside"} if not given.isdisjoint(weights) else set())
 
 
 def outputs(pool: Pool, often: float) -> list[Tensor]:
