@@ -162,6 +162,13 @@ def test_units_are_named_and_what_a_faster_schedule_needs(sizes, dtype, target, 
     assert faster == ([f"    faster: {needs}"] if needs else [])
 
 
+def test_it_says_why_a_faster_schedule_does_not_read_what_the_group_computes():
+    q, k, v = (symbol(s, "float16") for s in ((1, 32, 512, 64), (1, 8, 512, 64), (1, 8, 64, 512)))
+    graph = trace_from([ops.attention(q, k, ops.transpose(v), causal=True)], [q, k, v])
+    needs = "attention_wgmma would be, but does not read v: its rows are not neighbours in memory"
+    assert f"    faster: {needs}" in explain_fusion(graph, "sm_90a").splitlines()
+
+
 @pytest.mark.parametrize(
     ("dtype", "target", "says"),
     [

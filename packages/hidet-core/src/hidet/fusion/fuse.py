@@ -10,6 +10,7 @@ from hidet.compute import Grid
 from hidet.compute.sizes import same_shape
 from hidet.errors import InternalError
 from hidet.fusion.accumulator_epilogue import OnAccumulators, has_accumulator_epilogue
+from hidet.fusion.boxes import mapped
 from hidet.fusion.compose import compose, leading_to, operands
 from hidet.fusion.epilogue import Epilogue, Result, inside
 from hidet.fusion.following import Following
@@ -79,7 +80,9 @@ class Surgery:
 
         params = (*(self.vars[each] for each in self.group.inputs), *results)
         local = (*params, *self.module.workspaces)
-        kernels = tuple(self.rewritten(kernel, change, local) for kernel in self.module.kernels)
+        parts = {var: each.element for var, each in reads.items()}
+        found = (mapped(kernel, parts) for kernel in self.module.kernels)
+        kernels = tuple(self.rewritten(kernel, change, local) for kernel in found)
         calls = tuple(
             Call(call.kernel, next(k for k in kernels if k.name == call.kernel).params)
             for call in self.module.calls
@@ -159,10 +162,15 @@ class Prologue:
 
     def address(self, index: tuple[Expr, ...]) -> Address:
         """What the address of an element becomes: the operand is a part of another tensor."""
+        value = self.element(index)
+        return Address(value.tensor, value.index)
+
+    def element(self, index: tuple[Expr, ...]) -> Get:
+        """What is read at an index, where the operand is a part of another tensor."""
         value = self.expansion.element(self.grid, index)
         if not isinstance(value, Get):
             raise InternalError(f"{value} is no element of a tensor that could be copied")
-        return Address(value.tensor, value.index)
+        return value
 
     def guarded(self, value: Expr, index: tuple[Expr, ...]) -> Expr:
         """`value` inside of the shape, zero outside."""

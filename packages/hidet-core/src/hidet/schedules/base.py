@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from hidet import options
+from hidet.compute.strides import StridedView
 from hidet.cost import Work, seconds
 from hidet.graph.operator import Op
 from hidet.ir.kernel import Module
@@ -54,6 +55,9 @@ class Schedule:
     """Neighbours in a row of an operand in `closed` that one access takes at most: parts of a
     tensor that keep these together can be read where they are. 0: nothing but whole tensors can be
     read."""
+    view: Callable[[Any, int], StridedView] | None = None
+    """How its tensor maps see the operand at a position in `closed`, in memory of its own: parts of
+    a tensor that other strides describe can be read where they are."""
     channels_last: Callable[[Any, Target], bool] = lambda op, target: False
     """Whether it makes an operator whose channels are second worth turning into the same with its
     channels last, which the schedule takes."""
@@ -104,6 +108,7 @@ def schedule_for(
     when: Callable[[Any, Target], bool] = lambda op, target: True,
     closed: tuple[int, ...] = (),
     run: int = 0,
+    view: Callable[[Any, int], StridedView] | None = None,
     channels_last: Callable[[Any, Target], bool] = lambda op, target: False,
     channels_last_among: Callable[[Any, Target], bool] = lambda op, target: False,
     accumulator_epilogue: bool = False,
@@ -125,6 +130,7 @@ def schedule_for(
                 build,
                 closed,
                 run,
+                view,
                 channels_last,
                 channels_last_among,
                 accumulator_epilogue,

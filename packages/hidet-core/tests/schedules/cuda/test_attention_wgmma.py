@@ -5,6 +5,7 @@ import pytest
 
 from hidet import ops, sim
 from hidet.build.choosing import choices as chosen
+from hidet.build.choosing.grouping import grouped
 from hidet.build.compile import compile_graph
 from hidet.codegen import cuda
 from hidet.graph import refer
@@ -165,27 +166,115 @@ def test_products_are_under_way_together_without_spills(op):
     assert "serialized" not in built.log  # ptxas says so where it waits after each product
 
 
-def test_what_is_around_fuses_but_what_computes_keys(monkeypatch):
+@pytest.fixture
+def on_warpgroups(monkeypatch):
+    """The schedule has no other beside it."""
+
     def by_warpgroups(op, target, *calls):
         found = candidates(op, target)
         return [each for each in found if each.schedule.name == "attention_wgmma"][:1]
 
     monkeypatch.setattr(chosen, "choices", by_warpgroups)
-    x, k, v = (Tensor(f16[1, 70, 2, 64]), Tensor(f16[1, 2, 70, 64]), Tensor(f16[1, 70, 2, 64]))
-    with tracing():
-        q, turned = ops.permute(x * 2.0, (0, 2, 1, 3)), ops.permute(v, (0, 2, 1, 3))
-        y = ops.permute(ops.attention(q, k, turned), (0, 2, 1, 3)) + 1.0
-    graph = FlowGraph([x, k, v], [y], "around")
-    compiled = compile_graph(graph, "sim")
-    assert len(compiled.archive.main.steps) == 2  # v is turned ahead
+
+
+def computed(inputs, y):
+    """The number of kernels of a graph, and what the simulator gives, as float64."""
+    compiled = compile_graph(FlowGraph(inputs, [y], "around"), "sim")
     arrays = [
-        np.random.default_rng(n).standard_normal(t.shape).astype("f2")
-        for n, t in enumerate((x, k, v))
+        np.random.default_rng(n).standard_normal(t.shape).astype("f2") for n, t in enumerate(inputs)
     ]
     executor = Executor(compiled.archive, "cpu")
     (found,) = map(array_of, executor([view_of(each) for each in arrays]))
-    one, two, three = (np.float64(a) for a in arrays)
-    scores = np.einsum("bihd,bhjd->bhij", 2 * one, two) / 8
+    return len(compiled.archive.main.steps), np.float64(found), [np.float64(a) for a in arrays]
+
+
+def attended(q, k, v, mask=None, causal=False):
+    """Attention in float64; heads of k and v serve as many of q."""
+    k, v = (np.repeat(each, q.shape[-3] // k.shape[-3], -3) for each in (k, v))
+    scores = np.einsum("...id,...jd->...ij", q, k) / np.sqrt(q.shape[-1])
+    scores = scores if mask is None else scores + mask
+    if causal:
+        scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, -np.inf)
     weights = np.exp(scores - scores.max(-1, keepdims=True))
-    weights /= weights.sum(-1, keepdims=True)
-    near(np.float64(found), np.einsum("bhij,bjhd->bihd", weights, three) + 1, f16)
+    return np.einsum("...ij,...jd->...id", weights / weights.sum(-1, keepdims=True), v)
+
+
+def test_what_is_around_fuses_but_what_computes_keys(on_warpgroups):
+    x, k, v = (Tensor(f16[1, 70, 2, 64]), Tensor(f16[1, 2, 70, 64]), Tensor(f16[1, 70, 2, 64]))
+    with tracing():
+        q, turned = ops.permute(x * 2.0, (0, 2, 1, 3)), ops.permute(v * 2.0, (0, 2, 1, 3))
+        y = ops.permute(ops.attention(q, k, turned), (0, 2, 1, 3)) + 1.0
+    kernels, found, (one, two, three) = computed([x, k, v], y)
+    assert kernels == 2  # v is doubled ahead
+    expected = attended(2 * one.swapaxes(1, 2), two, 2 * three.swapaxes(1, 2))
+    near(found, expected.swapaxes(1, 2) + 1, f16)
+
+
+def heads_of(x, number, each):
+    """Columns of rows as heads: [b, rows, heads * each] to [b, heads, rows, each]."""
+    return ops.permute(ops.reshape(x, (*x.shape[:2], number, each)), (0, 2, 1, 3))
+
+
+def split(x, number, each):
+    """The same of arrays."""
+    return x.reshape(*x.shape[:2], number, each).swapaxes(1, 2)
+
+
+@pytest.mark.parametrize(
+    ("heads", "groups", "causal"), [(1, 1, False), (3, 3, True), (6, 2, False)]
+)
+@pytest.mark.parametrize(("keys", "size"), [(1, 64), (2, 72), (7, 64), (129, 40)])
+def test_parts_of_one_result_are_read_where_they_are(
+    on_warpgroups, heads, groups, keys, size, causal
+):
+    """q, k and v are columns of one matmul's result, by head: rows are longer than a head's own."""
+    wide, narrow = heads * size, groups * size
+    x = Tensor(f16[2, keys, wide + 2 * narrow])
+    with tracing():
+        parts = ops.split(x, [wide, narrow, narrow], 2)
+        q, k, v = (heads_of(each, each.shape[2] // size, size) for each in parts)
+        y = ops.attention(q, k, v, causal=causal)
+    kernels, found, (whole,) = computed([x], y)
+    q, k, v = np.split(whole, [wide, wide + narrow], axis=2)
+    expected = attended(
+        split(q, heads, size), split(k, groups, size), split(v, groups, size), None, causal
+    )
+    assert kernels == 1
+    near(found, expected, f16)
+
+
+def test_rows_behind_others_of_a_cache_with_a_mask(on_warpgroups):
+    """k and v end before their source does, and begin within it along every axis."""
+    q, cache = Tensor(f16[2, 3, 70, 64]), Tensor(f16[2, 2, 4, 140, 64])
+    mask = Tensor(f16[70, 131])
+    with tracing():
+        part = ops.slice(ops.slice(cache, 2, 1), 3, 5, 136)
+        y = ops.attention(q, ops.select(part, 0, 0), ops.select(part, 0, 1), mask)
+    kernels, found, (one, two, three) = computed([q, cache, mask], y)
+    expected = attended(one, two[0, :, 1:, 5:136], two[1, :, 1:, 5:136], three)
+    assert kernels == 1
+    near(found, expected, f16)
+
+
+@pytest.mark.parametrize(
+    ("of", "part", "why"),
+    [
+        (f16[1, 2, 64, 70], ops.transpose, "its rows are not neighbours in memory"),
+        (
+            f16[1, 2, 70, 68],
+            lambda v: v[..., 4:],
+            "its rows do not lie multiples of 16 bytes apart",
+        ),
+        (f16[1, 2, 70, 80], lambda v: v[..., 4:68], "it does not begin at a multiple of 16 bytes"),
+        (f16[1, 1, 70, 64], lambda v: ops.expand(v, (1, 2, 70, 64)), "its elements are repeated"),
+        (f16[1, 2, 70, 64], lambda v: ops.roll(v, 3, 2), "no strides say where its elements lie"),
+    ],
+)
+def test_what_no_tensor_map_describes_is_written_first(on_warpgroups, of, part, why):
+    q, v = Tensor(f16[1, 2, 70, 64]), Tensor(of)
+    with tracing():
+        y = ops.attention(q, q, part(v))
+    (group,) = grouped(FlowGraph([q, v], [y], "around"), TARGET)
+    schedule = chosen.choices(group.anchor.op, TARGET)[0].schedule
+    (told,) = chosen.unread(schedule, group).values()
+    assert told.startswith(why)

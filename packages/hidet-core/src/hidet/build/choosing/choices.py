@@ -13,7 +13,7 @@ from hidet import options
 from hidet.cost import Work, seconds
 from hidet.errors import InternalError
 from hidet.fusion.group import Group
-from hidet.fusion.parts import is_part
+from hidet.fusion.parts import is_in_runs, unmapped
 from hidet.graph.operator import Op
 from hidet.graph.tensor import Tensor
 from hidet.schedules import load
@@ -167,12 +167,31 @@ def taken(seconds: float, way: float) -> float:
 def closed_to(schedule: Schedule, group: Group) -> list[Tensor]:
     """What the group computes and the schedule cannot read: neither by hooks nor as a part."""
     assert group.anchor is not None
+    read = group.anchor.inputs
+    return [read[place] for place in unread(schedule, group)]
+
+
+def unread(schedule: Schedule, group: Group) -> dict[int, str]:
+    """The positions of operands that the group computes and the schedule cannot read, one of each
+    tensor, and why not."""
+    assert group.anchor is not None
     given = set(group.inputs)
-    read = [group.anchor.inputs[place] for place in schedule.closed]
-    computed = [tensor for tensor in dict.fromkeys(read) if tensor not in given]
-    if not schedule.run:
-        return computed
-    return [tensor for tensor in computed if not is_part(group, tensor, schedule.run)]
+    found: dict[Tensor, tuple[int, str]] = {}
+    for place in schedule.closed:
+        tensor = group.anchor.inputs[place]
+        if tensor not in given and (why := obstacle(schedule, group, place)):
+            found.setdefault(tensor, (place, why))
+    return dict(found.values())
+
+
+def obstacle(schedule: Schedule, group: Group, place: int) -> str:
+    """Why a schedule cannot read what a group computes for a closed operand; nothing if it can."""
+    assert group.anchor is not None
+    tensor = group.anchor.inputs[place]
+    if schedule.view is not None:
+        return unmapped(group, tensor, schedule.view(group.anchor.op, place))
+    runs = schedule.run and is_in_runs(group, tensor, schedule.run)
+    return "" if runs else "it reads whole tensors"
 
 
 def detour(tensor: TensorType, target: Target, calls: Sequence[int] = ()) -> float:

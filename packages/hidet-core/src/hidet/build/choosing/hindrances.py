@@ -7,8 +7,9 @@ from dataclasses import fields, replace
 from functools import partial
 from typing import Any
 
-from hidet.build.choosing.choices import SURELY, choices
+from hidet.build.choosing.choices import SURELY, choices, unread
 from hidet.errors import HidetError
+from hidet.fusion.group import Group
 from hidet.graph.operator import Op
 from hidet.schedules.base import Candidate
 from hidet.schedules.typical import typical
@@ -47,6 +48,20 @@ def hindrance(op: Op, best: Candidate, target: Target) -> str:
     needed = [n for n in odd if not fits(op, odd - {n}, found, target)]
     sizes = " and ".join(map(str, sorted(needed))) or "all sizes"
     return f"{found.schedule.name} would be, but needs {sizes} to be multiples of {STEP}"
+
+
+def detoured(group: Group, best: Candidate, target: Target) -> str:
+    """Which schedule would be faster than a group's best one if it could read what the group
+    computes, and why it cannot; "" where none would."""
+    assert group.anchor is not None
+    op = group.anchor.op
+    free = choices(op, target, group.calls)[0]
+    if free.schedule.name == best.schedule.name or free.seconds * SURELY >= best.seconds:
+        return ""
+    labels = op.operand_labels()
+    needed = [f"{labels[place]}: {why}" for place, why in unread(free.schedule, group).items()]
+    found = "; ".join(needed)
+    return f"{free.schedule.name} would be, but does not read {found}" if needed else ""
 
 
 def conversion(op: Op, target: Target) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from hidet.build.choosing.choices import chosen, has_schedule
 from hidet.build.choosing.grouping import grouped, optimized
-from hidet.build.choosing.hindrances import conversion, hindrance, units
+from hidet.build.choosing.hindrances import conversion, detoured, hindrance, units
 from hidet.build.choosing.schedule import holding, neighbours
 from hidet.build.choosing.variants import variants
 from hidet.build.reports.long_transforms import long_transforms
@@ -122,8 +122,9 @@ def faster(group: Group, target: Target) -> Iterator[str]:
     has_kernel = not (group.is_shape or group.joins or isinstance(group.last.op, Region))
     group = group.apart if group.insets else group
     if has_kernel and group.anchor is not None:
-        found = hindrance(group.anchor.op, best_of(group, target), target)
-        yield from [found] if found else []
+        best = best_of(group, target)
+        found = (hindrance(group.anchor.op, best, target), detoured(group, best, target))
+        yield from filter(None, found)
 
 
 def slower(group: Group, target: Target) -> Iterator[str]:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hidet.errors import BadKernel, DtypeMismatch
 from hidet.intrinsics.expect import expect_option, expect_pointer, expect_scalar
+from hidet.ir.expr import Expr
 from hidet.ir.stmt import Invoke
 from hidet.types import DType, Im2col, TensorMapType, bf16, f16, f32, i32, i64, u16, u32, u64
 
 CACHES = (None, "evict_first", "evict_last", "evict_normal")
 """What the second cache should do with the lines of a box."""
+
+FIRST = {"tma_load": 3, "tma_store": 2, "tma_reduce": 2, "tma_prefetch": 1}
+"""Which operand the first position is."""
 
 NUMBERS = (u32, i32, u64, f32, f16, bf16)
 ORDERED = (u32, i32, u64, i64, f16, bf16)
@@ -29,6 +35,16 @@ def map_of(invoke: Invoke, index: int) -> TensorMapType:
             help="make one: tensor_map(x, box=(64, 64))",
         )
     return of
+
+
+def shifted(invoke: Invoke, by: Expr) -> Invoke:
+    """The call with so much added to its last position in a tensor map, if it has positions."""
+    first = FIRST.get(invoke.name)
+    if first is None:
+        return invoke
+    last = first + next(a.type.rank for a in invoke.args if isinstance(a.type, TensorMapType)) - 1
+    moved = invoke.args[last] + by
+    return replace(invoke, args=(*invoke.args[:last], moved, *invoke.args[last + 1 :]))
 
 
 def expect_counts(invoke: Invoke, args: int, options: int) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from hidet.compute import Grid, grid
 from hidet.compute.sizes import numbers, tidy
+from hidet.compute.strides import row_strides
 from hidet.errors import ShapeMismatch
 from hidet.graph import Op, Tensor, apply, operator
 from hidet.graph.dims import axis_of
@@ -56,16 +57,6 @@ def sliding(x: Tensor, axis: int, size: int, step: int) -> Tensor:
     if not x.ndim:
         shape, strides = [], []
     return as_strided(x, [*shape, size], [*strides, steps[where]])
-
-
-def row_strides(shape: Sequence[Size]) -> list[Size]:
-    """How far apart elements along each axis lie in rows."""
-    found: list[Size] = []
-    step: Size = 1
-    for size in reversed(shape):
-        found.append(step)
-        step = tidy(step * size)
-    return found[::-1]
 
 
 @operator("as_strided")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from hidet import options
 from hidet.compute.sizes import below
+from hidet.compute.strides import in_rows
 from hidet.lang import (
     Global,
     ScriptFunction,
@@ -52,7 +53,10 @@ def by_warpgroups(op: Attention, target: Target) -> bool:
     return there and mappable(op.k) and mappable(op.v)
 
 
-@schedule_for(Attention, target="cuda", space=Groups, when=by_warpgroups, closed=(1, 2))
+@schedule_for(
+    Attention, target="cuda", space=Groups, when=by_warpgroups, closed=(1, 2),
+    view=lambda op, place: in_rows(op.types()[place].shape),
+)  # fmt: skip
 def attention_wgmma(op: Attention, target: Target, point: Groups) -> Scheduled:
     """Tiles of q and of k and v, by warpgroups with `wgmma`."""
     rows, dtype = rows_of(op), op.q.dtype
