@@ -9,7 +9,7 @@ from hidet.ops.products.attention import Attention
 from hidet.ops.products.grouped_matmul import GroupedMatmul
 from hidet.ops.products.matmul import Linear, Matmul
 from hidet.ops.quantized.packed_linear import PackedLinear
-from hidet.ops.reductions.handed_norm import LinearMoments, NormedLinear
+from hidet.ops.reductions.partial_statistics import LinearMoments, NormedLinear
 from hidet.ops.windows.conv import Conv
 from hidet.options import options
 from hidet.schedules.base import Schedule

@@ -1,6 +1,6 @@
 import pytest
 
-from hidet.compute import Input, accumulator, arithmetic, maximum, reduce, scatter
+from hidet.compute import Input, accumulator, arithmetic, grid, maximum, reduce, scatter
 from hidet.compute.functions import exp
 from hidet.errors import BadArgument, DtypeMismatch, ShapeMismatch
 from hidet.types import bf16, boolean, f16, f32, f64, i8, i64, u8, u64
@@ -49,3 +49,14 @@ def test_updates_take_the_type_of_the_base():
     made = scatter(x, (2,), lambda u: (u, 0), lambda u: u, "add")
     assert made.value.dtype is f16
     assert made.shape == (4, 5)
+
+
+def test_each_grid_prints_the_indices_of_its_own():
+    top = "[i0 < 4, i1 < 1: max(r0 < 5: x[i0, r0])]"
+    less = f"[i0 < 4, i1 < 5: (x[i0, i1] - ({top})[i0, 0])]"
+    assert str(x - x.max((1,))) == less
+    assert str((x - x.max((1,))) * 2) == f"[i0 < 4, i1 < 5: (({less})[i0, i1] * 2.0:f16)]"
+    twice = x.reduce((1,), "max")[0, 0] + x.reduce((0,), "max")[0, 0]
+    assert "_1" not in str(grid((4,), lambda i: twice))
+    both = reduce(5, lambda r: x[0, r], "sum") * reduce(4, lambda r: x[r, 0], "sum")
+    assert str(both) == "(sum(r0 < 5: x[0, r0]) * sum(r0_1 < 4: x[r0_1, 0]))"

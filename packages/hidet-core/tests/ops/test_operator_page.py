@@ -12,6 +12,7 @@ import pytest
 
 from hidet import ops, seams
 from hidet.compute import Computed, Definition, Scan, Scatter
+from hidet.compute.grid import scope
 from hidet.compute.inline import inline
 from hidet.graph.operator import OPERATORS
 from hidet.ir.walk import postorder
@@ -23,9 +24,9 @@ HEAD = """\
 
 All functions of `hidet.ops`, by family. They run at once on tensors that have values, and make a
 graph of symbolic ones. A formula says what each element is, for the operands and attributes in its
-first line: `out` is the result, `t0` and `t1` are values on the way to it, and `sum(r0 < 33: e)`
-adds up `e` for each `r0` below 33. It is the operator's own definition, from which kernels are
-made. Functions without one are made of others, or their formula is long.
+first line: `out` is the result (`out0` and `out1` are two), `t0` and `t1` are values on the way to
+it, and `sum(r0 < 33: e)` adds up `e` for each `r0` below 33. It is the operator's own definition,
+from which kernels are made. A function without a formula is made of others, or its formula is long.
 
 This page is made from signatures, docstrings and definitions (`pytest --update-golden`)."""
 
@@ -63,17 +64,24 @@ def formula(kind):
 
 def stages(definition: Definition):
     """What each stage computes, by names."""
-    done, lines = {}, []
+    outputs = definition.outputs
+    names = ["out"] if len(outputs) == 1 else [f"out{number}" for number in range(len(outputs))]
+    result, done, lines = dict(zip(outputs, names, strict=True)), {}, []
     for node in postorder(definition.outputs):
         changed = node.map_children(done.__getitem__)
         if isinstance(changed, Computed | Scan | Scatter):
-            name = "out" if node in definition.outputs else f"t{len(lines)}"
+            name = result.get(node) or f"t{len(lines) - len(result.keys() & done.keys())}"
             index = ", ".join(var.name for var in getattr(changed, "vars", ()))
-            meaning = changed.value if isinstance(changed, Computed) else changed
+            meaning = computed(changed) if isinstance(changed, Computed) else changed
             lines.append(f"{name}[{index}] = {meaning}" if index else f"{name} = {meaning}")
             changed = replace(changed, name=name)
         done[node] = changed
     return lines
+
+
+def computed(grid):
+    """The element of a grid at its variables, which have no number behind their names."""
+    return scope(grid.vars, grid.shape, grid.value)[1].expr(grid.value)
 
 
 def entry(name):

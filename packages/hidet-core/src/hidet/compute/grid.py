@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from hidet.compute.reduction import How, accumulator, reduce
+from hidet.compute.reduction import How, accumulator, reduce, spelled_ranges
 from hidet.compute.sizes import Shape, broadcast, product, same
 from hidet.errors import ShapeMismatch
 from hidet.ir.expr import Expr, Value, Var, convert, wrap
 from hidet.ir.node import Node, node
+from hidet.ir.show import Printer
+from hidet.ir.walk import find
 from hidet.types import DType, Size, TensorType, Type, f32, i32
 
 Operand: TypeAlias = "Grid | Value"
@@ -199,8 +201,8 @@ class Computed(Grid):
 
     def show(self) -> str:
         """As text: `[i < 2, j < 3: x[i, j]]`."""
-        ranges = ", ".join(f"{v.name} < {n}" for v, n in zip(self.vars, self.shape, strict=True))
-        return f"[{ranges}: {self.value}]"
+        ranges, printer = scope(self.vars, self.shape, self.value)
+        return f"[{ranges}: {printer.expr(self.value)}]"
 
 
 ScanHow: TypeAlias = Literal["sum", "prod", "min", "max"]
@@ -264,9 +266,9 @@ class Scatter(Grid):
 
     def show(self) -> str:
         """As text."""
-        ranges = ", ".join(f"{v.name} < {n}" for v, n in zip(self.vars, self.extents, strict=True))
-        index = ", ".join(map(str, self.index))
-        return f"scatter({self.base}, {ranges}: [{index}] {self.rule} {self.value})"
+        ranges, printer = scope(self.vars, self.extents, *self.index, self.value)
+        index, value = printer.exprs(self.index), printer.expr(self.value)
+        return f"scatter({self.base}, {ranges}: [{index}] {self.rule} {value})"
 
 
 @node
@@ -283,6 +285,12 @@ class At(Expr):
         """As text: `x[i, j]`; a grid without a name is shown whole."""
         name = self.grid.name or f"({self.grid})"
         return f"{name}[{printer.exprs(self.index)}]"
+
+
+def scope(names: Sequence[Var], sizes: Shape, *values: Expr) -> tuple[str, Printer]:
+    """Index ranges as text, and what prints `values`; grids that they read have their own names."""
+    printer = Printer([*names, *values], find(values, Grid))
+    return spelled_ranges(names, sizes, printer), printer
 
 
 def grid(shape: Sequence[Size], fn: Callable[..., Value], name: str = "") -> Computed:

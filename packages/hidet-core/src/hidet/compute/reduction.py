@@ -38,7 +38,8 @@ class Reduce(Expr):
 
     def show(self, printer: Any) -> str:
         """As text: `sum(k < 8: x[i, k])`."""
-        return f"{self.how}({spelled_ranges(self.vars, self.extents)}: {printer.expr(self.value)})"
+        ranges = spelled_ranges(self.vars, self.extents, printer)
+        return f"{self.how}({ranges}: {printer.expr(self.value)})"
 
 
 @node
@@ -58,7 +59,7 @@ class ArgReduce(Expr):
 
     def show(self, printer: Any) -> str:
         """As text: `argmax(k < 8: x[i, k])`."""
-        ranges = spelled_ranges(self.vars, self.extents)
+        ranges = spelled_ranges(self.vars, self.extents, printer)
         return f"arg{self.how}({ranges}: {printer.expr(self.value)})"
 
 
@@ -88,9 +89,9 @@ def ranges(extents: Size | Sequence[Size]) -> tuple[tuple[Size, ...], tuple[Var,
     return sizes, tuple(Var(f"r{position}", i32) for position in range(len(sizes)))
 
 
-def spelled_ranges(names: Sequence[Var], extents: Sequence[Size]) -> str:
+def spelled_ranges(names: Sequence[Var], extents: Sequence[Size], printer: Any) -> str:
     """Index ranges as text."""
-    return ", ".join(f"{var.name} < {n}" for var, n in zip(names, extents, strict=True))
+    return ", ".join(f"{printer.expr(var)} < {n}" for var, n in zip(names, extents, strict=True))
 
 
 def identity(how: How, of: DType) -> Const:

@@ -56,12 +56,12 @@ def show(node: Node) -> str:
 
 
 class Printer:
-    """Prints one program; names are chosen once for all of it."""
+    """Prints one program; names are chosen once for all of it, but for what is below `apart`."""
 
-    def __init__(self, root: Node) -> None:
+    def __init__(self, root: Node | Iterable[Node], apart: Iterable[Node] = ()) -> None:
         self.names: dict[Var, str] = {}
         taken: dict[str, int] = {}
-        for var in variables(root):
+        for var in variables(root, apart):
             count = taken.get(var.name, 0)
             taken[var.name] = count + 1
             self.names[var] = var.name if count == 0 else f"{var.name}_{count}"

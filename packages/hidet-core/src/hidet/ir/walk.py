@@ -70,10 +70,15 @@ def contains(root: Node | Iterable[Node], kind: type[Node]) -> bool:
     return next(find(root, kind), None) is not None
 
 
-def variables(root: Node | Iterable[Node]) -> list[Var]:
-    """The variables mentioned, in order of appearance; those in shapes of tensors too."""
+def variables(root: Node | Iterable[Node], apart: Iterable[Node] = ()) -> list[Var]:
+    """The variables mentioned, in order of appearance; those in shapes of tensors too.
+
+    What is below the nodes `apart` is left out.
+    """
     found: dict[Var, None] = {}
-    for var in find(root, Var):
+    for var in postorder(root, set(apart)):
+        if not isinstance(var, Var):
+            continue
         found[var] = None
         if isinstance(var.of, TensorType):
             found.update(dict.fromkeys(find(list(nodes_in(var.of.shape)), Var)))

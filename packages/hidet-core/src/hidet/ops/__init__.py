@@ -152,9 +152,9 @@ from hidet.ops.reductions.channel_norm import (
     instance_norm,
 )
 from hidet.ops.reductions.cumulative import cummax, cummin, cumprod, cumsum
-from hidet.ops.reductions.handed_norm import linear_moments, normed_linear
 from hidet.ops.reductions.local_norm import local_response_norm
 from hidet.ops.reductions.norm import layer_norm, moments, rms_norm
+from hidet.ops.reductions.partial_statistics import linear_moments, normed_linear
 from hidet.ops.reductions.reduce import all, any, argmax, argmin, max, mean, min, prod, sum
 from hidet.ops.reductions.softmax import hardmax, log_softmax, softmax
 from hidet.ops.reductions.statistics import logsumexp, norm, std, var

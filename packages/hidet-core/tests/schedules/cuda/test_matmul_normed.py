@@ -12,7 +12,7 @@ from hidet.build.choosing.choices import choices
 from hidet.driver import build_ir_module
 from hidet.graph import evaluate, symbol, trace_from
 from hidet.ir.expr import Var
-from hidet.ops.reductions.handed_norm import RUN, LinearMoments, NormedLinear
+from hidet.ops.reductions.partial_statistics import RUN, LinearMoments, NormedLinear
 from hidet.passes.pipeline import lower
 from hidet.runtime.binding.memory import array_of, to_device
 from hidet.schedules.cuda.normed.matmul import (

@@ -1,4 +1,4 @@
-"""Activations: what stands between the layers of networks."""
+"""Activation functions."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def log1p_exp(v: Any) -> Any:
 
 
 relu = unary(
-    "relu", "Zero where negative; NaN stays NaN.",
+    "relu", "max(x, 0); NaN stays NaN.",
     lambda v: select(v <= 0, 0, v), lambda x: np.where(x <= 0, 0, x), continuous=True,
 )  # fmt: skip
 relu6 = unary(
-    "relu6", "Within 0 and 6; NaN stays NaN.",
+    "relu6", "min(max(x, 0), 6); NaN stays NaN.",
     lambda v: minimum(maximum(v, 0), 6), lambda x: np.clip(x, 0, 6), within=(-3, 9),
 )  # fmt: skip
 sigmoid = unary(
@@ -50,67 +50,67 @@ sigmoid = unary(
     gives="float", within=(-20, 20), factor=16,
 )  # fmt: skip
 log_sigmoid = unary(
-    "log_sigmoid", "The logarithm of sigmoid.", lambda v: -log1p_exp(-v),
+    "log_sigmoid", "log(sigmoid(x)), without overflow.", lambda v: -log1p_exp(-v),
     lambda x: -np.logaddexp(0, -x), dtypes=FLOAT, within=(-20, 20), factor=16,
 )  # fmt: skip
 silu = unary(
-    "silu", "x times its sigmoid.", lambda v: v / (1.0 + f.exp(-v)),
+    "silu", "x * sigmoid(x).", lambda v: v / (1.0 + f.exp(-v)),
     lambda x: x / (1 + np.exp(-x)), dtypes=FLOAT, within=(-10, 10), factor=16,
 )  # fmt: skip
 mish = unary(
-    "mish", "x times tanh(softplus(x)).", lambda v: v * f.tanh(log1p_exp(v)),
+    "mish", "x * tanh(softplus(x)).", lambda v: v * f.tanh(log1p_exp(v)),
     lambda x: x * np.tanh(np.logaddexp(0, x)), dtypes=FLOAT, within=(-10, 10), factor=16,
 )  # fmt: skip
 hardsigmoid = unary(
-    "hardsigmoid", "x + 3 within 0 and 6, over 6.", lambda v: clamped(v + 3.0, 0.0, 6.0) / 6.0,
+    "hardsigmoid", "min(max(x + 3, 0), 6) / 6.", lambda v: clamped(v + 3.0, 0.0, 6.0) / 6.0,
     lambda x: np.clip(x + 3, 0, 6) / 6, dtypes=FLOAT, within=(-5, 5),
 )  # fmt: skip
 hardswish = unary(
-    "hardswish", "x times its hardsigmoid.", lambda v: v * clamped(v + 3.0, 0.0, 6.0) / 6.0,
+    "hardswish", "x * hardsigmoid(x).", lambda v: v * clamped(v + 3.0, 0.0, 6.0) / 6.0,
     lambda x: x * np.clip(x + 3, 0, 6) / 6, dtypes=FLOAT, within=(-5, 5),
 )  # fmt: skip
 softsign = unary(
-    "softsign", "x over 1 + |x|.", lambda v: v / (1.0 + f.absolute(v)),
+    "softsign", "x / (1 + |x|).", lambda v: v / (1.0 + f.absolute(v)),
     lambda x: x / (1 + np.abs(x)), dtypes=FLOAT,
 )  # fmt: skip
 tanhshrink = unary(
-    "tanhshrink", "x less its tanh.", lambda v: v - f.tanh(v), lambda x: x - np.tanh(x),
+    "tanhshrink", "x - tanh(x).", lambda v: v - f.tanh(v), lambda x: x - np.tanh(x),
     dtypes=FLOAT, within=(-20, 20), factor=16,
 )  # fmt: skip
 selu = unary(
-    "selu", "Scaled ELU; its constants keep mean and variance.",
+    "selu", "`elu` with alpha 1.6733 and scale 1.0507, which keep mean and variance.",
     lambda v: SELU_SCALE * select(v > 0.0, v, SELU_ALPHA * f.expm1(v)),
     lambda x: SELU_SCALE * np.where(x > 0, x, SELU_ALPHA * np.expm1(x)), dtypes=FLOAT,
     continuous=True,
 )  # fmt: skip
 prelu = binary(
-    "prelu", "x, times y where negative.", lambda a, b: select(a > 0.0, a, a * b),
+    "prelu", "x where it is positive, else x * y.", lambda a, b: select(a > 0.0, a, a * b),
     lambda x, y: np.where(x > 0, x, x * y), dtypes=FLOAT, continuous=True,
 )  # fmt: skip
 
 
 def gelu(x: Tensor, approximate: Literal["none", "tanh"] = "none") -> Tensor:
-    """x times the normal distribution function, exact by erf or approximate by tanh."""
+    """x * Φ(x), the normal distribution function: exact by erf, or approximate by tanh."""
     return apply(Gelu, x, approximate=approximate)
 
 
 def leaky_relu(x: Tensor, slope: float = 0.01) -> Tensor:
-    """`x`, times `slope` where negative."""
+    """`x` where it is positive, else `slope` * x."""
     return apply(LeakyRelu, x, slope=slope)
 
 
 def elu(x: Tensor, alpha: float = 1.0, *, scale: float = 1.0, input_scale: float = 1.0) -> Tensor:
-    """`scale` times x, or times alpha * (exp(x * input_scale) - 1) where x is not positive."""
+    """`scale` * x where x is positive, else scale * alpha * (exp(x * input_scale) - 1)."""
     return apply(Elu, x, alpha=alpha, scale=scale, input_scale=input_scale)
 
 
 def celu(x: Tensor, alpha: float = 1.0) -> Tensor:
-    """`x`, or alpha * (exp(x / alpha) - 1) where x is not positive."""
+    """`x` where it is positive, else alpha * (exp(x / alpha) - 1)."""
     return elu(x, alpha, input_scale=1 / alpha)
 
 
 def hardtanh(x: Tensor, low: float = -1.0, high: float = 1.0) -> Tensor:
-    """`x` within bounds; NaN stays NaN."""
+    """min(max(x, low), high); NaN stays NaN."""
     return apply(HardTanh, x, low=low, high=high)
 
 
@@ -125,12 +125,12 @@ def threshold(x: Tensor, bound: float, value: float) -> Tensor:
 
 
 def hardshrink(x: Tensor, bound: float = 0.5) -> Tensor:
-    """`x`, but zero within `bound` of zero."""
+    """`x` where |x| is above `bound`, else 0."""
     return apply(Shrink, x, bound=bound, soft=False)
 
 
 def softshrink(x: Tensor, bound: float = 0.5) -> Tensor:
-    """`x` moved by `bound` toward zero, and zero within `bound` of it."""
+    """`x` moved toward zero by `bound` where |x| is above it, else 0."""
     return apply(Shrink, x, bound=bound, soft=True)
 
 

@@ -180,12 +180,12 @@ modified_bessel_i1 = declared_i(
 )  # fmt: skip
 scaled_modified_bessel_i0 = declared_i(
     "scaled_modified_bessel_i0",
-    "The modified Bessel function of the first kind, of order 0 times exp(-|x|).",
+    "The modified Bessel function of the first kind, of order 0, times exp(-|x|).",
     0, scaled=True,
 )  # fmt: skip
 scaled_modified_bessel_i1 = declared_i(
     "scaled_modified_bessel_i1",
-    "The modified Bessel function of the first kind, of order 1 times exp(-|x|).",
+    "The modified Bessel function of the first kind, of order 1, times exp(-|x|).",
     1, scaled=True,
 )  # fmt: skip
 modified_bessel_k0 = declared_k(
@@ -200,12 +200,12 @@ modified_bessel_k1 = declared_k(
 )  # fmt: skip
 scaled_modified_bessel_k0 = declared_k(
     "scaled_modified_bessel_k0",
-    "The modified Bessel function of the second kind, of order 0 times exp(x); NaN below 0.",
+    "The modified Bessel function of the second kind, of order 0, times exp(x); NaN below 0.",
     0, scaled=True,
 )  # fmt: skip
 scaled_modified_bessel_k1 = declared_k(
     "scaled_modified_bessel_k1",
-    "The modified Bessel function of the second kind, of order 1 times exp(x); NaN below 0.",
+    "The modified Bessel function of the second kind, of order 1, times exp(x); NaN below 0.",
     1, scaled=True,
 )  # fmt: skip
 spherical_bessel_j0 = unary(

@@ -1,4 +1,4 @@
-"""Functions of two elements: arithmetic, extremes, powers, bits. PyTorch's signs and NaNs."""
+"""Functions of two elements: arithmetic, extremes, powers, bits. Signs and NaN as in PyTorch."""
 
 from __future__ import annotations
 
@@ -84,11 +84,11 @@ def without_nan(pick: Any, a: Expr, b: Expr) -> Any:
     return select(f.isnan(a), b, select(f.isnan(b), a, both))
 
 
-add = binary("add", "x + y; of bools whether either.", plus, np.add, dtypes=NUMBERS)
+add = binary("add", "x + y; for bools x or y.", plus, np.add, dtypes=NUMBERS)
 subtract = binary("subtract", "x - y.", lambda a, b: a - b, np.subtract)
-multiply = binary("multiply", "x * y; of bools whether both.", times, np.multiply, dtypes=NUMBERS)
+multiply = binary("multiply", "x * y; for bools x and y.", times, np.multiply, dtypes=NUMBERS)
 divide = binary(
-    "divide", "x / y, of integers in float32.", lambda a, b: a / b, np.divide,
+    "divide", "x / y; integers are divided in float32.", lambda a, b: a / b, np.divide,
     gives="float", second=(1, 9),
 )  # fmt: skip
 floor_divide = binary(
@@ -98,61 +98,81 @@ trunc_divide = binary(
     "trunc_divide", "x / y rounded toward zero.", toward_zero, quotient_toward_zero, second=(1, 9)
 )
 remainder = binary(
-    "remainder", "What floor_divide leaves: the sign of y.", lambda a, b: a % b, np.mod,
-    second=(1, 9), factor=16,
+    "remainder", "x - y * floor(x / y): the remainder with the sign of y.", lambda a, b: a % b,
+    np.mod, second=(1, 9), factor=16,
 )  # fmt: skip
 fmod = binary(
-    "fmod", "What trunc_divide leaves: the sign of x.", lambda a, b: combine(TruncMod, a, b),
-    np.fmod, second=(1, 9), factor=16,
+    "fmod", "x - y * trunc(x / y): the remainder with the sign of x.",
+    lambda a, b: combine(TruncMod, a, b), np.fmod, second=(1, 9), factor=16,
 )  # fmt: skip
 pow = binary(
     "pow", "x to the power y.", raised,
     lambda x, y: np.power(x.astype(np.float64), y.astype(np.float64)).astype(x.dtype),
     within=(0.1, 3), second=(0, 2), factor=16,
 )  # fmt: skip
-maximum = binary("maximum", "The larger one; NaN if either is.", larger, np.maximum, dtypes=ANY)
-minimum = binary("minimum", "The smaller one; NaN if either is.", smaller, np.minimum, dtypes=ANY)
+maximum = binary(
+    "maximum", "The larger of x and y; NaN if either is NaN.", larger, np.maximum, dtypes=ANY
+)
+minimum = binary(
+    "minimum", "The smaller of x and y; NaN if either is NaN.", smaller, np.minimum, dtypes=ANY
+)
 fmax = binary(
-    "fmax", "The larger one; the other one where one is NaN.",
+    "fmax", "The larger of x and y; where one of them is NaN, the other one.",
     lambda a, b: without_nan(larger, a, b), np.fmax, continuous=True,
 )  # fmt: skip
 fmin = binary(
-    "fmin", "The smaller one; the other one where one is NaN.",
+    "fmin", "The smaller of x and y; where one of them is NaN, the other one.",
     lambda a, b: without_nan(smaller, a, b), np.fmin, continuous=True,
 )  # fmt: skip
-atan2 = binary("atan2", "The angle of the point (y, x).", f.atan2, np.arctan2, gives="float")
-hypot = binary("hypot", "The distance of (x, y) from zero.", f.hypot, np.hypot, dtypes=FLOAT)
+atan2 = binary(
+    "atan2", "The angle of the point (y, x) in radians.", f.atan2, np.arctan2, gives="float"
+)
+hypot = binary(
+    "hypot", "sqrt(x * x + y * y), without overflow on the way.", f.hypot, np.hypot, dtypes=FLOAT
+)
 copysign = binary("copysign", "x with the sign of y.", f.copysign, np.copysign, gives="float")
 
 logical_and = binary(
-    "logical_and", "Whether neither is zero.", lambda a, b: truth(a) & truth(b), np.logical_and,
-    gives="bool", dtypes=ANY,
+    "logical_and", "Whether neither x nor y is zero.", lambda a, b: truth(a) & truth(b),
+    np.logical_and, gives="bool", dtypes=ANY,
 )  # fmt: skip
 logical_or = binary(
-    "logical_or", "Whether one is not zero.", lambda a, b: truth(a) | truth(b), np.logical_or,
-    gives="bool", dtypes=ANY,
+    "logical_or", "Whether x or y, or both, are not zero.", lambda a, b: truth(a) | truth(b),
+    np.logical_or, gives="bool", dtypes=ANY,
 )  # fmt: skip
 logical_xor = binary(
-    "logical_xor", "Whether just one is not zero.", lambda a, b: truth(a).ne(truth(b)),
-    np.logical_xor, gives="bool", dtypes=ANY,
+    "logical_xor", "Whether exactly one of x and y is not zero.",
+    lambda a, b: truth(a).ne(truth(b)), np.logical_xor, gives="bool", dtypes=ANY,
 )  # fmt: skip
 bitwise_and = binary(
-    "bitwise_and", "The bits set in both.", lambda a, b: a & b, np.bitwise_and, dtypes=WHOLE
+    "bitwise_and",
+    "x & y: the bits that are set in both.",
+    lambda a, b: a & b,
+    np.bitwise_and,
+    dtypes=WHOLE,
 )
 bitwise_or = binary(
-    "bitwise_or", "The bits set in either.", lambda a, b: a | b, np.bitwise_or, dtypes=WHOLE
+    "bitwise_or",
+    "x | y: the bits that are set in x, in y, or in both.",
+    lambda a, b: a | b,
+    np.bitwise_or,
+    dtypes=WHOLE,
 )
 bitwise_xor = binary(
-    "bitwise_xor", "The bits set in just one.", lambda a, b: a ^ b, np.bitwise_xor, dtypes=WHOLE
+    "bitwise_xor",
+    "x ^ y: the bits that are set in exactly one of x and y.",
+    lambda a, b: a ^ b,
+    np.bitwise_xor,
+    dtypes=WHOLE,
 )
 shift_left = binary(
-    "shift_left", "The bits moved up by y; 0 where y is negative, or all bits are moved out.",
+    "shift_left", "x << y; 0 where y is negative, or as large as the type has bits.",
     lambda a, b: shifted(ShiftLeft, a, b), lambda x, y: shifted_array(np.left_shift, x, y),
     dtypes=INTEGER,
 )  # fmt: skip
 shift_right = binary(
     "shift_right",
-    "The bits moved down by y, the sign kept; nothing but the sign where y is negative or too far.",
+    "x >> y, which keeps the sign; where y is negative or too large, -1 for negative x, else 0.",
     lambda a, b: shifted(ShiftRight, a, b), lambda x, y: shifted_array(np.right_shift, x, y),
     dtypes=INTEGER,
 )  # fmt: skip

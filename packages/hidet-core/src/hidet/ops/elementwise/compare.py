@@ -1,4 +1,4 @@
-"""Comparisons: bools. NaN is unequal to everything, itself too, and neither less nor greater."""
+"""Comparisons, which give bools. NaN is unequal to everything, and neither less nor greater."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import numpy as np
 
 from hidet.ops.elementwise.families import ANY, binary
 
-equal = binary("equal", "Whether x = y.", lambda a, b: a.eq(b), np.equal, gives="bool", dtypes=ANY)
+equal = binary("equal", "Whether x == y.", lambda a, b: a.eq(b), np.equal, gives="bool", dtypes=ANY)
 not_equal = binary(
-    "not_equal", "Whether x is not y.", lambda a, b: a.ne(b), np.not_equal, gives="bool", dtypes=ANY
+    "not_equal", "Whether x != y.", lambda a, b: a.ne(b), np.not_equal, gives="bool", dtypes=ANY
 )
 less = binary("less", "Whether x < y.", lambda a, b: a < b, np.less, gives="bool", dtypes=ANY)
 less_equal = binary(

@@ -1,4 +1,4 @@
-"""Families: operators that differ only in a function of numbers, declared as rows."""
+"""Functions of one or two elements, declared as rows of a table."""
 
 from __future__ import annotations
 

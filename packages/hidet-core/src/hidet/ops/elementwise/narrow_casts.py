@@ -1,4 +1,4 @@
-"""Casts to narrow floats by other rules than `cast`: of what is too large, and of rounding."""
+"""Casts to narrow floats with other rules than those of cast: saturation, and rounding."""
 
 from __future__ import annotations
 

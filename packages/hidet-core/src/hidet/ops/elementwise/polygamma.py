@@ -1,4 +1,4 @@
-"""The slopes of log(gamma) of any order."""
+"""The derivatives of digamma."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 
 
 
 def polygamma(order: int, x: Tensor) -> Tensor:
-    """The derivative number `order` of the slope of log(gamma(x)), which is digamma itself.
+    """The derivative of digamma(x) of the given order; order 0 is digamma itself.
 
     At 0 and negative whole numbers it is infinite, with the sign of its values right of them.
     """

@@ -36,7 +36,7 @@ def scaled_complement(v: Expr) -> Expr:
 
 
 erfcx = unary(
-    "erfcx", "exp(x²) times one minus the error function.", scaled_complement,
+    "erfcx", "exp(x²) * erfc(x), precise where the factors overflow or vanish.", scaled_complement,
     each(lambda x: math.exp(x * x) * math.erfc(x)), gives="float", within=(-3, 5), factor=64,
     continuous=True,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Choosing between elements: where, clamp, triangles."""
+"""Choices between elements: where, clamp, triangles."""
 
 from __future__ import annotations
 

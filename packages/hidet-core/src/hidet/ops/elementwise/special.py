@@ -114,12 +114,12 @@ def inverse_of(x: float) -> float:
 
 
 lgamma = unary(
-    "lgamma", "The logarithm of the gamma function without its sign.", f.lgamma, log_gamma,
+    "lgamma", "log(|gamma(x)|).", f.lgamma, log_gamma,
     gives="float", within=(-3, 9), factor=64,
 )  # fmt: skip
 digamma = unary(
-    "digamma", "The slope of log(gamma(x)); NaN at negative whole numbers.", slope, each(slope_of),
-    gives="float", within=(0.1, 20), factor=64,
+    "digamma", "The derivative of log(gamma(x)); NaN at negative whole numbers.", slope,
+    each(slope_of), gives="float", within=(0.1, 20), factor=64,
 )  # fmt: skip
 erfinv = unary(
     "erfinv", "The inverse of the error function, for x from -1 to 1.", inverse_error,

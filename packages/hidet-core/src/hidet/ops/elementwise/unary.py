@@ -22,22 +22,24 @@ def sign_of(v: Expr) -> Expr:
     return select(v > 0, one, below)
 
 
-negative = unary("negative", "The negated elements.", lambda v: -v, np.negative)
-absolute = unary("absolute", "The elements without their sign.", f.absolute, np.abs)
-square = unary("square", "Each element times itself.", lambda v: v * v, np.square)
+negative = unary("negative", "-x.", lambda v: -v, np.negative)
+absolute = unary("absolute", "|x|: the elements without their sign.", f.absolute, np.abs)
+square = unary("square", "x * x.", lambda v: v * v, np.square)
 sign = unary(
-    "sign", "1, 0 or -1 as the element is positive, zero or NaN, or negative.",
+    "sign", "1 where x is positive, -1 where it is negative, 0 where it is zero or NaN.",
     sign_of, lambda x: np.nan_to_num(np.sign(x)),
 )  # fmt: skip
 reciprocal = unary(
-    "reciprocal", "One over each element.", lambda v: 1 / v, lambda x: 1 / x,
+    "reciprocal", "1 / x.", lambda v: 1 / v, lambda x: 1 / x,
     gives="float", within=(0.2, 4),
 )  # fmt: skip
 
-floor = unary("floor", "Rounded down.", f.floor, np.floor, dtypes=FLOAT)
-ceil = unary("ceil", "Rounded up.", f.ceil, np.ceil, dtypes=FLOAT)
-trunc = unary("trunc", "Rounded toward zero.", f.trunc, np.trunc, dtypes=FLOAT)
-round = unary("round", "Rounded to the nearest, halves to even.", f.rint, np.rint, dtypes=FLOAT)
+floor = unary("floor", "x rounded down to a whole number.", f.floor, np.floor, dtypes=FLOAT)
+ceil = unary("ceil", "x rounded up to a whole number.", f.ceil, np.ceil, dtypes=FLOAT)
+trunc = unary("trunc", "x rounded toward zero.", f.trunc, np.trunc, dtypes=FLOAT)
+round = unary(
+    "round", "x rounded to the nearest whole number, halves to even.", f.rint, np.rint, dtypes=FLOAT
+)
 
 exp = unary("exp", "e to the power x.", f.exp, np.exp, gives="float", within=(-10, 10), factor=16)
 exp2 = unary("exp2", "2 to the power x.", f.exp2, np.exp2, gives="float", within=(-10, 10))
@@ -49,20 +51,43 @@ log10 = unary(
 )
 log1p = unary("log1p", "log(1 + x), precise near zero.", f.log1p, np.log1p, gives="float",
               within=(-0.9, 9))  # fmt: skip
-sqrt = unary("sqrt", "The square root.", f.sqrt, np.sqrt, gives="float", within=(0, 50))
+sqrt = unary(
+    "sqrt",
+    "The square root; NaN of negative numbers.",
+    f.sqrt,
+    np.sqrt,
+    gives="float",
+    within=(0, 50),
+)
 rsqrt = unary(
-    "rsqrt", "One over the square root.", f.rsqrt, lambda x: 1 / np.sqrt(x),
+    "rsqrt", "1 / sqrt(x).", f.rsqrt, lambda x: 1 / np.sqrt(x),
     gives="float", within=(0.1, 50),
 )  # fmt: skip
 erf = unary("erf", "The error function.", f.erf, erf_array, gives="float")
-erfc = unary("erfc", "One minus the error function.", f.erfc, erfc_array, gives="float")
+erfc = unary(
+    "erfc", "1 - erf(x), precise where erf(x) is near 1.", f.erfc, erfc_array, gives="float"
+)
 
 sin = unary("sin", "The sine of x radians.", f.sin, np.sin, gives="float")
 cos = unary("cos", "The cosine of x radians.", f.cos, np.cos, gives="float")
 tan = unary("tan", "The tangent of x radians.", f.tan, np.tan, gives="float", within=(-1, 1))
-asin = unary("asin", "The angle of a sine.", f.asin, np.arcsin, gives="float", within=(-1, 1))
-acos = unary("acos", "The angle of a cosine.", f.acos, np.arccos, gives="float", within=(-1, 1))
-atan = unary("atan", "The angle of a tangent.", f.atan, np.arctan, gives="float")
+asin = unary(
+    "asin",
+    "The inverse of sin, in radians; NaN outside of -1 to 1.",
+    f.asin,
+    np.arcsin,
+    gives="float",
+    within=(-1, 1),
+)
+acos = unary(
+    "acos",
+    "The inverse of cos, in radians; NaN outside of -1 to 1.",
+    f.acos,
+    np.arccos,
+    gives="float",
+    within=(-1, 1),
+)
+atan = unary("atan", "The inverse of tan, in radians.", f.atan, np.arctan, gives="float")
 sinh = unary("sinh", "The hyperbolic sine.", f.sinh, np.sinh, gives="float")
 cosh = unary("cosh", "The hyperbolic cosine.", f.cosh, np.cosh, gives="float")
 tanh = unary("tanh", "The hyperbolic tangent.", f.tanh, np.tanh, gives="float")
@@ -72,19 +97,19 @@ atanh = unary(
     "atanh", "The inverse of tanh.", f.atanh, np.arctanh, gives="float", within=(-0.9, 0.9)
 )
 
-isnan = unary("isnan", "Whether it is NaN.", f.isnan, np.isnan, gives="bool", dtypes=FLOAT)
-isinf = unary("isinf", "Whether it is infinite.", f.isinf, np.isinf, gives="bool", dtypes=FLOAT)
+isnan = unary("isnan", "Whether x is NaN.", f.isnan, np.isnan, gives="bool", dtypes=FLOAT)
+isinf = unary("isinf", "Whether x is infinite.", f.isinf, np.isinf, gives="bool", dtypes=FLOAT)
 isfinite = unary(
-    "isfinite", "Whether it is neither infinite nor NaN.", f.isfinite, np.isfinite,
+    "isfinite", "Whether x is neither infinite nor NaN.", f.isfinite, np.isfinite,
     gives="bool", dtypes=FLOAT,
 )  # fmt: skip
 signbit = unary(
-    "signbit", "Whether the sign is negative, of zeros too.", f.signbit, np.signbit,
+    "signbit", "Whether the sign bit of x is set; it is for -0.0.", f.signbit, np.signbit,
     gives="bool", dtypes=FLOAT,
 )  # fmt: skip
 logical_not = unary(
-    "logical_not", "Whether it is zero.", lambda v: ~truth(v), np.logical_not,
+    "logical_not", "Whether x is zero.", lambda v: ~truth(v), np.logical_not,
     gives="bool", dtypes=ANY,
 )  # fmt: skip
-bitwise_not = unary("bitwise_not", "Every bit flipped; bools negated.", lambda v: ~v, np.invert,
-                    dtypes=WHOLE)  # fmt: skip
+bitwise_not = unary("bitwise_not", "~x: every bit is flipped, a bool is negated.", lambda v: ~v,
+                    np.invert, dtypes=WHOLE)  # fmt: skip

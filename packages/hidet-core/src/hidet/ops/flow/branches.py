@@ -1,4 +1,4 @@
-"""A choice of two Python functions: if_.
+"""The choice between two Python functions: if_.
 
 Where the results of one branch are larger, which branch runs says how large they are, so the host
 reads that before it runs. Sizes that a branch computes, as those of what it selects, are computed
@@ -30,12 +30,12 @@ def if_(
     otherwise: Callable[..., Any],
     *operands: Tensor,
 ) -> Any:
-    """What `then(*operands)` gives where the one element of `condition` is true, else what
-    `otherwise(*operands)` gives; only that one runs. Both give tensors of equal element types and
-    ranks. Where their sizes differ, or are those of what a branch selects, each call reads them
-    before the branch runs.
+    """The result of `then(*operands)` if the one element of `condition` is true, else the result of
+    `otherwise(*operands)`; only the chosen function runs. Both return tensors of equal element
+    types and ranks. Where their sizes differ, or depend on data, each call reads the sizes before
+    the branch runs.
 
-    A function that gives one tensor makes one, one that gives a list of them a tuple.
+    Functions that return one tensor give a tensor; functions that return a list give a tuple.
     """
     device, condition = condition.device, flag(condition)
     traces = [Trace([each.type for each in operands], device, f) for f in (then, otherwise)]

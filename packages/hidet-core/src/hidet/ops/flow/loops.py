@@ -1,4 +1,4 @@
-"""Turns of Python functions: loop, while_loop, scan.
+"""Loops whose bodies are Python functions: loop, while_loop, scan.
 
 A function is called once, on symbols; what it computes becomes a body. Tensors of outside that it
 reads, weights too, become operands: nobody has to name them.
@@ -35,14 +35,16 @@ def loop(
     most: Size | None = None,
     device: str | None = None,
 ) -> tuple[Tensors, Tensors, Tensor]:
-    """`go_on, carried, rows = body(turn, *carried)` in turns, fewer than `trips` and as long as
-    `go_on` holds; the last carried tensors, the rows of all turns stacked, and how many there were.
+    """Repeat `go_on, carried, rows = body(iteration, *carried)` at most `trips` times, and as long
+    as `go_on` holds. The results are the last carried tensors, the rows of all iterations stacked
+    along a new first axis, and the number of iterations.
 
-    A body gives None for `go_on` if only `trips` ends the loop. Where trips are no size, `most` is
-    a bound of them that stacks get as their first axis; what no turn has written there is zero.
-    Without such a bound each call reads how many rows there are: that is `trips`, or the turns of a
-    loop of its own, which computes all but the rows, so that a condition has its say.
-    `device` is where turns are counted; by default where the tensors given here are.
+    A body gives None for `go_on` if only `trips` ends the loop. Where `trips` is a tensor or None,
+    `most` is an upper bound of it, which becomes the size of the stacks; rows that no iteration
+    wrote are zero. Without `most` each call reads the number of rows first: it is `trips`, or is
+    counted by a loop of its own that computes everything but the rows. `device` is where iterations
+    are counted, by default where the given tensors are. Raises BadArgument if nothing ends the
+    loop, NotYet if the sizes of rows differ from one iteration to the next.
     """
     tensors = [each for each in (*carried, trips, go_on) if isinstance(each, Tensor)]
     device = device or (tensors[0].device if tensors else "cpu")
@@ -121,7 +123,7 @@ def turns_told(
 def while_loop(
     condition: Callable[..., Tensor], body: Callable[..., Any], *carried: Tensor
 ) -> Tensors:
-    """`carried = body(*carried)` in turns, as long as `condition(*carried)` holds before one."""
+    """Repeat `carried = body(*carried)` while `condition(*carried)` holds: the last `carried`."""
 
     def turn(number: Tensor, *now: Tensor) -> tuple[Tensor, Sequence[Tensor], Sequence[Tensor]]:
         after = listed(body(*now))
@@ -138,11 +140,12 @@ def scan(
     length: Size | None = None,
     reverse: bool = False,
 ) -> tuple[Tensors, Tensors]:
-    """`carried, rows = body(*carried, *slices)` for each index of the first axis of `inputs`, of
-    which slices have one less; the last carried tensors, and the rows of all turns stacked.
+    """Repeat `carried, rows = body(*carried, *slices)` for each index of the first axis of
+    `inputs`, which the slices lack. The results are the last carried tensors, and all rows stacked.
 
-    `length` says how many turns there are where there are no inputs. In `reverse` the last index
-    comes first, and rows lie where the slices do.
+    `length` is the number of iterations where there are no inputs. With `reverse` the last index
+    comes first; the rows of an index still lie where its slices do. Raises BadArgument if inputs
+    differ in length, or have none.
     """
     if not inputs and length is None:
         raise BadArgument("a scan of nothing has no length", help="give inputs or a length")

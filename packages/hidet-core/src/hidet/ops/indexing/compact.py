@@ -1,4 +1,4 @@
-"""Where tensors are not zero: as many places come out as data say.
+"""The indices of elements that are not zero. The size of the result depends on the data.
 
 They are counted and numbered first, by a running sum; once the count was read, a second kernel
 writes each place where its number says.
@@ -32,7 +32,7 @@ from hidet.types import Size, TensorType, boolean, i32, i64
 def nonzero(x: Tensor) -> Tensor:
     """The index of each element that is not zero, in row-major order: i64[count, axes of x].
 
-    Each call reads how many there are, once it has counted them.
+    Each call counts them first, and reads the count.
     """
     columns = nonzero_columns(x)
     if columns:

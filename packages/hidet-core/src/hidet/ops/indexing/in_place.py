@@ -10,7 +10,9 @@ from hidet.ops.tensors.slicing import SliceScatter
 
 
 def in_place(updated: Tensor) -> Tensor | None:
-    """The same update of a tensor in the tensor's own memory; None if it is no such update.
+    """The update that made `updated`, written in the memory of the tensor that it updates.
+
+    None if `updated` was not made by an update (scatter, index_put, slice_scatter and their like).
 
     Nothing else may read the tensor: after the update it holds the result.
     """
@@ -24,14 +26,14 @@ def in_place(updated: Tensor) -> Tensor | None:
 
 
 def origin(tensor: Tensor) -> Tensor:
-    """The tensor in whose memory `tensor` lies after updates in place, maybe several."""
+    """The tensor in whose memory `tensor` lies, after one or several updates in place."""
     while (before := updated_tensor(tensor)) is not None:
         tensor = before
     return tensor
 
 
 def updated_tensor(tensor: Tensor) -> Tensor | None:
-    """The tensor in whose memory an update wrote `tensor`; None if it has memory of its own."""
+    """The tensor in whose memory an update wrote `tensor`; None if `tensor` has its own memory."""
     if tensor.trace is None or not getattr(tensor.trace[0].op, "in_place", False):
         return None
     return tensor.trace[0].inputs[0]

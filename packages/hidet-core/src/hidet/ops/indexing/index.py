@@ -1,4 +1,4 @@
-"""Elements at positions that are data: gather, scatter, lookups. Positions must be within range."""
+"""Reading at positions that tensors hold: gather, lookups. Positions must be within range."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ Item = int | slice | Tensor | EllipsisType | None
 
 
 def gather(x: Tensor, axis: int, index: Tensor) -> Tensor:
-    """For each element of `index` the element of `x` there along `axis`, else at the same place."""
+    """x at `index` along `axis`, at the same position on other axes, as numpy.take_along_axis."""
     return apply(Gather, x, index, axis=axis_of(axis, x.ndim))
 
 
 def index_select(x: Tensor, axis: int, index: Tensor) -> Tensor:
-    """Along `axis` the elements numbered by the 1-d `index`."""
+    """The slices of x along `axis` whose numbers the 1-d `index` holds."""
     return apply(Take, x, (index,), axes=(axis_of(axis, x.ndim),))
 
 
 def embedding(weight: Tensor, index: Tensor) -> Tensor:
-    """For each element of `index` that row of `weight`."""
+    """weight[index]: the row of `weight` for each element of `index`."""
     return apply(Take, weight, (index,), axes=(0,))
 
 

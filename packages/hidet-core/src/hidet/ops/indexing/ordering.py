@@ -1,4 +1,4 @@
-"""Elements in order of size: sorting, the greatest few, places within sorted values.
+"""Sorting: elements in order, the largest few, positions within sorted values.
 
 An element's place is the number of those that come before it. That takes n * n comparisons for n
 elements, all independent of each other. On CPUs long rows are merged instead
@@ -35,7 +35,8 @@ COMPARED = 256
 
 
 def sort(x: Tensor, axis: int = -1, *, descending: bool = False) -> tuple[Tensor, Tensor]:
-    """The elements along `axis` in order, and where they were (i64); equals keep their order.
+    """The elements along `axis` in ascending order, or `descending`, and the indices that they had
+    (i64). The sort is stable.
 
     NaN is greater than all numbers.
     """
@@ -43,12 +44,12 @@ def sort(x: Tensor, axis: int = -1, *, descending: bool = False) -> tuple[Tensor
 
 
 def argsort(x: Tensor, axis: int = -1, *, descending: bool = False) -> Tensor:
-    """Where the elements along `axis` are, in order of size; equals keep their order."""
+    """The indices (i64) that sort the elements along `axis`; the sort is stable."""
     return sort(x, axis, descending=descending)[1]
 
 
 def topk(x: Tensor, k: Size, axis: int = -1, *, largest: bool = True) -> tuple[Tensor, Tensor]:
-    """The first `k` elements along `axis` in order of size, and where they are (i64)."""
+    """The `k` largest (or smallest) elements along `axis` in order, and their indices (i64)."""
     where = axis_of(axis, x.ndim)
     found = apply_all(
         Sort, reshape(x, (1,)) if not x.ndim else x, axis=where, count=k, descending=largest
@@ -58,7 +59,8 @@ def topk(x: Tensor, k: Size, axis: int = -1, *, largest: bool = True) -> tuple[T
 
 
 def searchsorted(ordered: Tensor, values: Tensor, *, right: bool = False) -> Tensor:
-    """Before which element of the ascending last axis of `ordered` each value belongs (i64).
+    """The index (i64) at which each value would be inserted into the ascending last axis of
+    `ordered`.
 
     `ordered` has one axis, or all axes of `values` but the last. Equal elements come after the
     value, before it with `right`; NaN belongs at the end.

@@ -1,4 +1,4 @@
-"""Elements, and writing, at positions of several axes at once: the last axis of an index is one."""
+"""Reading and writing at positions in several axes: the last axis of an index is one position."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def gather_nd(x: Tensor, indices: Tensor, *, batch_axes: int = 0) -> Tensor:
 
 
 def scatter_nd(x: Tensor, indices: Tensor, updates: Tensor, how: Combine = "set") -> Tensor:
-    """`x` with updates[o..., rest of x] put, added, ... at x[*indices[o..., :]].
+    """`x` with updates[o..., rest of x] set, added, ... at x[*indices[o..., :]].
 
     Of several for one place "set" keeps the last one. Source: ONNX ScatterND-18.
     """

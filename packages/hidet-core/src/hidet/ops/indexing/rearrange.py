@@ -1,4 +1,4 @@
-"""Blocks of places as channels and back, and sequences reversed up to their lengths."""
+"""Blocks of pixels as channels and back, and sequences reversed up to their lengths."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hidet.types import i64
 
 
 def depth_to_space(x: Tensor, block: int, *, channels_outside: bool = False) -> Tensor:
-    """x[n, c · block², h, w] with the channels as blocks of places: [n, c, h · block, w · block].
+    """x[n, c · block², h, w] with channels as blocks of pixels: [n, c, h · block, w · block].
 
     A channel's number counts the place in the block first, then c (ONNX "DCR"); with
     `channels_outside` c first ("CRD", torch's pixel_shuffle).
@@ -31,7 +31,7 @@ def depth_to_space(x: Tensor, block: int, *, channels_outside: bool = False) -> 
 
 
 def space_to_depth(x: Tensor, block: int, *, channels_outside: bool = False) -> Tensor:
-    """x[n, c, h, w] with blocks of places as channels: [n, c · block², h / block, w / block].
+    """x[n, c, h, w] with blocks of pixels as channels: [n, c · block², h / block, w / block].
 
     It undoes `depth_to_space`. Raises ShapeMismatch where blocks do not fit.
     """

@@ -1,4 +1,4 @@
-"""Writing at positions that are data. Positions must be within range."""
+"""Writing at positions that tensors hold. Positions must be within range."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def index_add(x: Tensor, axis: int, index: Tensor, source: Tensor) -> Tensor:
 
 
 def scatter(x: Tensor, axis: int, index: Tensor, source: Tensor, rule: Rule = "set_last") -> Tensor:
-    """`x` with each element of `source` put, added, ... at `index` along `axis`.
+    """`x` with each element of `source` set, added, ... at `index` along `axis`.
 
     Of several for one place "set_last" keeps the last one in row-major order.
     """

@@ -1,4 +1,4 @@
-"""Parts of tensors that data select, and elements repeated as often as data say."""
+"""Elements that a mask selects, and elements repeated. Result sizes depend on the data."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from hidet.types import Size, i64
 
 
 def compress(x: Tensor, mask: Tensor, axis: int | None = None) -> Tensor:
-    """Along `axis`, or of all elements in a row, those where the 1-d `mask` holds, which may be
-    shorter: what is behind its end is left out."""
+    """The elements along `axis` where the 1-d `mask` is true; without an axis those of the
+    flattened x. The mask may be shorter than the axis: elements beyond its end are left out."""
     if mask.ndim != 1 or not mask.dtype.is_bool:
         raise DtypeMismatch(f"compress takes a mask of one axis, not {mask.type}")
     if axis is None:
@@ -30,7 +30,7 @@ def compress(x: Tensor, mask: Tensor, axis: int | None = None) -> Tensor:
 
 
 def masked_select(x: Tensor, mask: Tensor) -> Tensor:
-    """The elements of `x` where `mask` holds, in a row; both broadcast."""
+    """The elements of `x` where `mask` is true, as a 1-d tensor; both broadcast."""
     if not mask.dtype.is_bool:
         raise DtypeMismatch(f"masked_select takes a mask, not {mask.type}")
     shape = broadcast(x.shape, mask.shape)
@@ -39,8 +39,8 @@ def masked_select(x: Tensor, mask: Tensor) -> Tensor:
 
 
 def repeat_interleave(x: Tensor, count: Size | Tensor, axis: int) -> Tensor:
-    """Each element repeated `count` times along `axis`: a size, or one integer for each element,
-    none of them negative."""
+    """Each element repeated `count` times along `axis`: one size for all, or a 1-d tensor with a
+    non-negative integer for each."""
     where = axis_of(axis, x.ndim)
     if isinstance(count, Tensor):
         return index_select(x, where, repeated(count, x.shape[where]))

@@ -1,4 +1,4 @@
-"""Elements, or slices along an axis, that are there once or more, each once."""
+"""The distinct elements of a tensor, or its distinct slices along an axis."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from hidet.types import Size, i64
 
 
 class Unique(NamedTuple):
-    """Each once; where each is first, which of them each element is, and how often each is there
-    (i64)."""
+    """The distinct values; the index at which each is first, the number of each element among them,
+    and how often each occurs (i64)."""
 
     values: Tensor
     first: Tensor
@@ -35,8 +35,8 @@ class Unique(NamedTuple):
 
 
 def unique(x: Tensor, axis: int | None = None, *, ordered: bool = True) -> Unique:
-    """The elements of `x` each once, or its slices along `axis`: in order, lexicographic for
-    slices, or as they come first if not `ordered`.
+    """The distinct elements of `x`, or its distinct slices along `axis`: in order, lexicographic
+    for slices, or as they come first if not `ordered`.
 
     NaN is greater than all numbers, and no two are equal. `inverse` has one axis. Ordering takes
     n * n comparisons of n elements.
@@ -47,7 +47,7 @@ def unique(x: Tensor, axis: int | None = None, *, ordered: bool = True) -> Uniqu
 
 
 def unique_consecutive(x: Tensor, axis: int | None = None) -> Unique:
-    """The same where each run of equals counts as one, in the order of the runs."""
+    """As `unique`, but only neighbours are compared: each run of equal elements gives one."""
     rows, shape, order = rows_of(x, axis)
     return with_shape(grouped(rows, iota(rows.shape[0], device=x.device)), shape, order)
 

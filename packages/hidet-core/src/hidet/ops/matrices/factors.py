@@ -1,8 +1,9 @@
-"""Triangular factors of square matrices, and systems of equations that are triangular.
+"""Triangular factors of square matrices, and triangular systems of equations.
 
-Each is a loop over columns that changes the whole matrix in one turn: as many turns as there are
-columns, for any number of matrices at once, on every target. Nothing is said of a matrix that has
-no such factors: what is divided by zero becomes an infinity or NaN, and so do roots of negatives.
+Each is a loop over columns that changes the whole matrix in one iteration: as many iterations as
+there are columns, for any number of matrices at once, on every target. A matrix that
+has no such factors raises no error: divisions by zero give infinities or NaN, roots of negative
+numbers give NaN.
 """
 
 from __future__ import annotations

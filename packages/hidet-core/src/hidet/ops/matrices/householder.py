@@ -1,4 +1,4 @@
-"""Orthogonal factors of matrices by reflections, in the form that LAPACK gives them.
+"""QR factorisation by Householder reflections, in LAPACK's form.
 
 Each step mirrors the rows so that what is below the diagonal of one column becomes zero; a mirror
 is 1 - t · v · transpose(v), with v[i] = 1 in step i and 0 above. All is computed in float64.
@@ -35,9 +35,10 @@ class Reflections(NamedTuple):
 
 
 def reflections(x: Tensor) -> Reflections:
-    """The steps that make the matrices x[..., m, n] upper triangular, in the type of x, a float.
+    """The Householder reflections that make the matrices x[..., m, n] upper triangular.
 
-    Sizes are known. Raises ShapeMismatch, DtypeMismatch or NotYet.
+    The type is that of x, a float; the sizes of the matrices are known when the graph is made.
+    Raises ShapeMismatch, DtypeMismatch, or NotYet for symbolic sizes.
     """
     rows, columns = known_sizes(x, "qr")
     steps, count = min(rows, columns), product(x.shape[:-2])
@@ -68,9 +69,10 @@ def reflections(x: Tensor) -> Reflections:
 
 
 def reflected(steps: Reflections, y: Tensor, *, backwards: bool = False) -> Tensor:
-    """The product of the steps' mirrors, or of these `backwards`, times the matrices y[..., m, p].
+    """Q @ y for the orthogonal matrix Q that the reflections make; transpose(Q) @ y if `backwards`.
 
-    The axes ahead are those of the steps; the type is that of y. Raises what `reflections` does.
+    y is [..., m, p] with the leading axes of `steps`; the type is that of y. Raises what
+    `reflections` raises.
     """
     rows, columns = known_sizes(y, "qr")
     turns, count = steps.scales.shape[-1], product(y.shape[:-2])
@@ -94,9 +96,9 @@ def reflected(steps: Reflections, y: Tensor, *, backwards: bool = False) -> Tens
 
 def qr(x: Tensor, *, complete: bool = False) -> tuple[Tensor, Tensor]:
     """q[..., m, k] with orthogonal columns of length 1 and an upper triangular r[..., k, n], whose
-    product is x[..., m, n]; k is m if `complete`, else the smaller of m and n.
+    matmul q @ r is x[..., m, n]; k is m if `complete`, else the smaller of m and n.
 
-    Raises what `reflections` does.
+    Raises what `reflections` raises.
     """
     rows, columns = known_sizes(x, "qr")
     width = rows if complete else min(rows, columns)

@@ -1,4 +1,4 @@
-"""What square matrices' factors tell: solutions of systems, inverses, determinants."""
+"""Solutions, inverses and determinants, from the factors of square matrices."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def det(x: Tensor) -> Tensor:
 
 
 def slogdet(x: Tensor) -> tuple[Tensor, Tensor]:
-    """The signs [...] of the determinants, and the logarithms of what they are without them.
+    """The signs [...] of the determinants, and the logarithms of their absolute values.
 
     A determinant of zero has the sign 0 and the logarithm -inf. Raises ShapeMismatch or
     DtypeMismatch.

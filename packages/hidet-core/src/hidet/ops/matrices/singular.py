@@ -1,8 +1,8 @@
-"""Singular values of matrices, what they tell, and eigenvalues of symmetric matrices.
+"""Singular values, pseudo-inverses, and eigenvalues of symmetric matrices.
 
-Columns are turned in pairs until all are orthogonal to each other (Jacobi's method, one-sided):
-then they are as long as the singular values. Half of all columns meet the other half in one turn,
-so that a loop changes the whole matrix at once, as those of `factors.py` do.
+Columns are rotated in pairs until all are orthogonal to each other (one-sided Jacobi): then their
+lengths are the singular values. Half of all columns meet the other half in one iteration, so that
+a loop changes the whole matrix at once, as those of `factors.py` do.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ def singular_values(x: Tensor) -> Tensor:
 
 
 def pseudo_inverse(x: Tensor, least: Callable[[Tensor], Tensor]) -> Tensor:
-    """The inverses [..., n, m] of the matrices x[..., m, n] on what these do not take to zero.
+    """The Moore-Penrose inverses [..., n, m] of the matrices x[..., m, n].
 
-    `least` gives, of the largest singular values [..., 1], up to which others count as zero; both
-    are float64. What x may be, and errors, are those of `singular_values`.
+    `least` maps the largest singular values [..., 1] to the bound up to which singular values count
+    as zero; both are float64. What x may be, and errors, are those of `singular_values`.
     """
     rows, columns = known_sizes(x, "pseudo_inverse")
     if rows < columns:

@@ -1,4 +1,4 @@
-"""Losses of classifiers: of logarithms of probabilities, and of scores."""
+"""Losses of classifiers: of log-probabilities, and of scores."""
 
 from __future__ import annotations
 

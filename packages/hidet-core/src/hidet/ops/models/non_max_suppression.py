@@ -1,4 +1,4 @@
-"""Of boxes that overlap those with the highest scores."""
+"""Non-maximum suppression: boxes that overlap a box of a higher score are dropped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps of gradient descent, as ai.onnx.preview.training has them.
+"""Steps of optimizers, as ai.onnx.preview.training defines them.
 
 `rate` is the learning rate and `step` counts the steps so far: both are 0-d tensors.
 """
@@ -18,7 +18,10 @@ def adagrad(
     rate: Tensor, step: Tensor, x: Tensor, gradient: Tensor, squares: Tensor, *,
     decay: float = 0.0, epsilon: float = 1e-6, decay_of_weights: float = 0.0,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """`x` after a step, and the sum of squared gradients. Source: Adagrad-1; Duchi et al. 2011."""
+    """One step of Adagrad: the new `x`, and the sum of squared gradients.
+
+    Source: Adagrad-1; Duchi et al. 2011.
+    """
     falling = rate / (cast(step, x.dtype) * decay + 1.0)
     whole = x * decay_of_weights + gradient
     total = squares + whole * whole
@@ -30,7 +33,7 @@ def adam(
     alpha: float = 0.9, beta: float = 0.999, epsilon: float = 1e-8, decay_of_weights: float = 0.0,
     decay_after: float = 0.0,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
-    """`x` after a step, and the running means of gradients and of their squares.
+    """One step of Adam: the new `x`, and the running means of gradients and of their squares.
 
     From the second step on their bias to zero is taken out. Source: Adam-1; Kingma and Ba 2014.
     """
@@ -50,7 +53,8 @@ def momentum_step(
     rate: Tensor, step: Tensor, x: Tensor, gradient: Tensor, momentum: Tensor, *,
     alpha: float, beta: float, decay_of_weights: float = 0.0, nesterov: bool = False,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """`x` after a step, and alpha · momentum + beta · gradient (beta is 1 in the first step).
+    """One step of momentum: the new `x`, and alpha · momentum + beta · gradient.
+    In the first step beta is 1.
 
     Source: ONNX Momentum-1.
     """

@@ -1,4 +1,4 @@
-"""Recurrent layers: a cell at each step of a sequence, whose gates one kernel computes.
+"""Recurrent layers: a cell at each step of a sequence; one kernel computes its gates.
 
 A cell multiplies its state by one matrix for all gates. `interleave_gates` puts the columns of a
 unit's gates side by side, so that the kernel of this product holds what the cell needs, and writes
@@ -34,11 +34,12 @@ def recurrence(
     lengths: Tensor | None = None,
     reverse: bool = False,
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """`state = cell(row, *state)` for each row of x[time, batch, features], in `reverse` from the
-    last one on: the first of the states after each step, [time, batch, hidden], and the last state.
+    """Repeat `state = cell(row, *state)` for each row of x[time, batch, features], from the last on
+    if `reverse`. The results are the first state after each step [time, batch, hidden], and the
+    last states.
 
-    `lengths` [batch] are the steps that each sample has: after these its state stays as it is, and
-    what is given for them is 0. In reverse each sample begins at its own last step.
+    `lengths` [batch] are the numbers of steps of the samples: after them a state stays as it is,
+    and results are 0. With `reverse` each sample begins at its own last step.
     """
     ahead = reversed_rows(x, lengths) if reverse else x
     if lengths is None:
@@ -79,7 +80,7 @@ def interleave_gates(weight: Tensor, count: int) -> Tensor:
 
 
 def gates(state: Tensor, weight: Tensor, count: int) -> list[Tensor]:
-    """What the state [batch, features] gives for each of `count` gates, [batch, hidden] each, by
-    the columns [features, hidden * count] of `interleave_gates`."""
+    """The matmul of the state [batch, features] with the weight [features, hidden * count] that
+    `interleave_gates` made: a tensor [batch, hidden] for each of `count` gates."""
     whole = matmul(state, weight)
     return [slice(whole, -1, n, None, count) for n in range(count)]

@@ -1,4 +1,4 @@
-"""What classical models make of scores, and the products and distances that they are made of."""
+"""Classical models: kernels of support vector machines, and functions of their scores."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Kernel = Literal["LINEAR", "POLY", "RBF", "SIGMOID"]
 
 
 def post_transform(scores: Tensor, how: PostTransform = "NONE") -> Tensor:
-    """Scores [n, classes] as ai.onnx.ml's post_transform names the ways.
+    """Scores [n, classes] transformed as ai.onnx.ml's `post_transform` says.
 
     "SOFTMAX_ZERO" is a softmax in which zeros stay zero; "PROBIT" the inverse of the normal
     distribution, by Winitzki's approximation of the error function's inverse, as ONNX has it.
@@ -87,7 +87,7 @@ def kernel_products(
 
 
 def scaled_by(x: Tensor, way: Literal["MAX", "L1", "L2"]) -> Tensor:
-    """Each row of x[..., k] over its greatest magnitude, or its norm; rows of zeros stay."""
+    """Each row of x[..., k] divided by its largest magnitude, or its norm; rows of zeros stay."""
     wide = x if x.dtype is f64 else cast(x, f32)
     orders = {"MAX": float("inf"), "L1": 1.0, "L2": 2.0}
     if way not in orders:
@@ -97,11 +97,11 @@ def scaled_by(x: Tensor, way: Literal["MAX", "L1", "L2"]) -> Tensor:
 
 
 def imputed(x: Tensor, missing: Number, values: Tensor) -> Tensor:
-    """`x` with `values`, which broadcast, where it is `missing`, which may be NaN."""
+    """`x` with `values`, which broadcast, in place of elements that are `missing` (may be NaN)."""
     gone = isnan(x) if missing != missing else equal(x, missing)
     return where(gone, cast(values, x.dtype), x)
 
 
 def binarized(x: Tensor, threshold: float = 0.0) -> Tensor:
-    """1 where `x` is above the threshold, else 0, in the type of `x`."""
+    """1 where `x` > `threshold`, else 0, in the type of `x`."""
     return cast(greater(x, threshold), x.dtype)

@@ -1,4 +1,4 @@
-"""Ensembles of decision trees: small ones as matmuls, others by walking down."""
+"""Ensembles of decision trees: small ones as matmuls, others by walking down the trees."""
 
 from __future__ import annotations
 

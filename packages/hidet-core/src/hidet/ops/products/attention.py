@@ -1,4 +1,4 @@
-"""Scaled dot-product attention, whole: schedules decide how much of it is ever in memory."""
+"""Scaled dot-product attention as one operator: its schedule decides what is kept in memory."""
 
 from __future__ import annotations
 
@@ -29,10 +29,9 @@ def attention(
 
     Each of the g heads of k and v serves h / g heads of q. `scale` is 1 / sqrt(d) by default. A
     bool mask keeps where it is true, another one is added; it broadcasts to [..., h, m, n].
-    `causal` keeps columns up to the row's number. A row that keeps nothing gives zeros. What is
-    infinite or NaN in a row of v that is not kept counts as zero times that, or not at all.
-    What is done to scores ahead of masks are `steps`, in order: (("multiply", 0.02), ("tanh", 0),
-    ("multiply", 50)).
+    `causal` keeps column j of row i where j <= i. A row that keeps nothing gives zeros.
+    Infinities and NaN in rows of v that are not kept may give NaN. `steps` are applied to the
+    scores before the mask, in order: (("multiply", 0.02), ("tanh", 0), ("multiply", 50)).
     """
     factor = scale if scale is not None else 1 / math.sqrt(known(q.shape[-1]))
     return apply(Attention, q, k, v, mask, causal=causal, scale=factor, steps=steps)

@@ -1,4 +1,4 @@
-"""The middle of attention on its own: from scores to the weights of the values."""
+"""The middle of attention: from scores to the weights of the values."""
 
 from __future__ import annotations
 

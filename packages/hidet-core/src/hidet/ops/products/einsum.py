@@ -1,4 +1,4 @@
-"""Sums of products over named axes, planned as diagonals, sums and matmuls."""
+"""Einstein summation, planned as diagonals, sums and matmuls."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Labels = tuple[str, ...]
 
 
 def einsum(equation: str, *operands: Tensor) -> Tensor:
-    """The sum of products that numpy's einsum gives, such as "bij,bjk->bik"; "..." broadcasts.
+    """Einstein summation as numpy.einsum, for example "bij,bjk->bik"; "..." broadcasts.
 
     Operands are multiplied from left to right, each pair by one matmul. The types are one type of
     numbers. Raises BadArgument for a wrong equation, ShapeMismatch for sizes that do not fit.

@@ -1,4 +1,4 @@
-"""Products of which groups of rows have a matrix each: the experts of a mixture."""
+"""Grouped matmul: each group of rows has a matrix of its own, as the experts of a mixture do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matmuls."""
+"""Matmul, with and without a bias."""
 
 from __future__ import annotations
 

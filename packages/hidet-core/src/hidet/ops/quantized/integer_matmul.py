@@ -1,4 +1,4 @@
-"""Matmuls and convolutions of 8-bit integers less their zero points, as int32.
+"""Matmuls and convolutions of 8-bit integers minus their zero points, as int32.
 
 Both are those of the integers as they are, which have fast schedules, less what the zero points
 add: a multiple of the sums of the other operand's elements along what is summed up. Sums of weights

@@ -1,4 +1,4 @@
-"""Linear layers whose weights are packed: two numbers of 4 bits in a byte, scaled by blocks."""
+"""Linear layers with packed weights of 4 bits: two in a byte, scaled by blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real numbers as integers with a scale and a zero point, and back."""
+"""Quantisation: real numbers as integers with a scale and a zero point, and back."""
 
 from __future__ import annotations
 

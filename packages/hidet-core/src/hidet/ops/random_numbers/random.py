@@ -1,4 +1,4 @@
-"""Random numbers of distributions, made of counted bits.
+"""Random numbers of several distributions, from a counter-based generator.
 
 A seed gives the same numbers in each call. For others in each call, `offset` is an int64 0-d tensor
 that the caller counts on, by the number of elements.
@@ -47,9 +47,9 @@ def random_uniform(
     shape: Sequence[Size], low: float = 0.0, high: float = 1.0, *, seed: int, stream: int = 0,
     offset: Tensor | None = None, dtype: Any = f32, device: str = "cpu",
 ) -> Tensor:  # fmt: skip
-    """Numbers from `low` to below `high`, each of 2**24 equally far apart as likely.
+    """Uniformly distributed numbers from `low` to below `high`, in 2**24 equal steps.
 
-    The same in each call without an `offset` that counts on.
+    Each call gives the same numbers unless `offset`, a counter, changes from call to call.
     """
     bits = random_bits(shape, seed=seed, stream=stream, offset=offset, device=device)
     of = dtype_of(dtype)
@@ -61,10 +61,10 @@ def random_normal(
     shape: Sequence[Size], mean: float = 0.0, scale: float = 1.0, *, seed: int, stream: int = 0,
     offset: Tensor | None = None, dtype: Any = f32, device: str = "cpu",
 ) -> Tensor:  # fmt: skip
-    """Normally distributed numbers, by the cosine half of Box and Muller's method.
+    """Normally distributed numbers, by the cosine half of the Box-Muller transform.
 
-    It takes two streams: twice the number `stream`, and the one after it. The same in each call
-    without an `offset` that counts on.
+    It uses two streams of random bits: 2 · `stream` and the one after it. Each call gives the same
+    numbers unless `offset`, a counter, changes from call to call.
     """
     how: dict[str, Any] = {"seed": seed, "offset": offset, "device": device}
     first = random_uniform(shape, stream=2 * stream, **how)
@@ -77,9 +77,9 @@ def bernoulli(
     probability: Tensor, *, seed: int, stream: int = 0, offset: Tensor | None = None,
     dtype: Any = boolean,
 ) -> Tensor:  # fmt: skip
-    """True, or 1, with the probability that each element says.
+    """True, or 1, where a random number is below the element of `probability`, else False, or 0.
 
-    The same in each call without an `offset` that counts on.
+    Each call gives the same results unless `offset`, a counter, changes from call to call.
     """
     drawn = random_uniform(
         probability.shape, seed=seed, stream=stream, offset=offset, device=probability.device
@@ -93,9 +93,9 @@ def multinomial(
 ) -> Tensor:  # fmt: skip
     """`count` classes drawn for each row of logits[n, classes], with replacement: [n, count].
 
-    The logits are logarithms of probabilities that need not sum to one. A class is where logit plus
-    Gumbel noise is greatest. The same in each call without an `offset` that counts on.
-    Raises ShapeMismatch. Source: ONNX Multinomial-22.
+    The logits are logarithms of probabilities that need not sum to one. A class is drawn where
+    logit plus Gumbel noise is largest. Each call gives the same classes unless `offset`, a counter,
+    changes from call to call. Raises ShapeMismatch. Source: ONNX Multinomial-22.
     """
     if logits.ndim != 2:
         raise ShapeMismatch(f"multinomial takes [n, classes], not {logits.type}")
@@ -113,9 +113,11 @@ def dropout(
     x: Tensor, ratio: float = 0.5, *, training: bool = False, seed: int = 0, stream: int = 0,
     offset: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """`x` with elements zero by the probability `ratio`, others over 1 - ratio; and which stayed.
+    """`x` with elements set to zero with probability `ratio`, the others divided by 1 - ratio; and
+    a mask of those that were kept.
 
-    All stay unless `training`. The same go in each call without an `offset` that counts on.
+    All are kept unless `training`. Each call drops the same elements unless `offset`, a counter,
+    changes from call to call.
     Source: Srivastava et al. 2014; ONNX Dropout-22.
     """
     if not 0 <= ratio < 1:

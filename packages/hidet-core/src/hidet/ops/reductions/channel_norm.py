@@ -1,4 +1,4 @@
-"""Normalisations of channels: by moments that are given, or within each sample and run of them."""
+"""Normalisation of channels: batch, group and instance norm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running sums, products and extremes."""
+"""Cumulative sums, products and extremes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def cumsum(
     x: Tensor, axis: int, *, dtype: DType | None = None, exclusive: bool = False,
     reverse: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Running sums along `axis`; of integers and bools in int64.
+    """The cumulative sum along `axis`; of integers and bools in int64.
 
     `exclusive` leaves out the element itself, `reverse` runs from the end.
     """
@@ -43,7 +43,7 @@ def cumprod(
     x: Tensor, axis: int, *, dtype: DType | None = None, exclusive: bool = False,
     reverse: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Running products along `axis`; of integers and bools in int64.
+    """The cumulative product along `axis`; of integers and bools in int64.
 
     `exclusive` leaves out the element itself, `reverse` runs from the end.
     """
@@ -65,12 +65,12 @@ def running(
 
 
 def cummax(x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
-    """The greatest elements so far along `axis`, and where the last of them is; NaN is greatest."""
+    """The cumulative maximum along `axis`, and its last position (i64); NaN is greatest."""
     return with_places(x, apply(CumMax, x, axis=axis_of(axis, x.ndim)), axis)
 
 
 def cummin(x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
-    """The least elements so far along `axis`, and where the last of them is; NaN is least."""
+    """The cumulative minimum along `axis`, and its last position (i64); NaN is least."""
     return with_places(x, apply(CumMin, x, axis=axis_of(axis, x.ndim)), axis)
 
 

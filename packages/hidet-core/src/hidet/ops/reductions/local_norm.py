@@ -1,4 +1,4 @@
-"""Normalisation of each element by those at the same place of neighbouring channels."""
+"""Local response normalisation: over neighbouring channels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Normalisations along trailing axes: zero mean and unit variance over them, then scaled."""
+"""Normalisation over trailing axes: layer norm and RMS norm."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def moments(x: Tensor, axes: tuple[int, ...], eps: float = 0.0) -> tuple[Tensor,
 def rms_norm(
     x: Tensor, weight: Tensor | None = None, *, axes: tuple[int, ...] = (-1,), eps: float = 1e-6
 ) -> Tensor:
-    """`x` over the root of its mean square over `axes`, times `weight`.
+    """`x` / sqrt(mean(x * x) + eps) over `axes`, times `weight`.
 
     Source: Zhang and Sennrich 2019, arXiv 1910.07467.
     """

@@ -1,4 +1,4 @@
-"""Reductions over axes: sums, products, extremes and where they are."""
+"""Reductions over axes: sums, products, extremes and their positions."""
 
 from __future__ import annotations
 
@@ -70,9 +70,9 @@ def all(x: Tensor, axes: Axes = None, *, keepdims: bool = False) -> Tensor:
 def argmax(
     x: Tensor, axis: int | None = None, *, keepdims: bool = False, last: bool = False
 ) -> Tensor:
-    """Where the largest element is along `axis` (None: in the flattened tensor).
+    """The index (i64) of the largest element along `axis` (None: of the flattened tensor).
 
-    Of equal ones the first one is meant, or the `last` one.
+    Of equal elements the first one counts, or the `last` one.
     """
     return _arg(ArgMax, x, axis, keepdims, last)
 
@@ -80,9 +80,9 @@ def argmax(
 def argmin(
     x: Tensor, axis: int | None = None, *, keepdims: bool = False, last: bool = False
 ) -> Tensor:
-    """Where the smallest element is along `axis` (None: in the flattened tensor).
+    """The index (i64) of the smallest element along `axis` (None: of the flattened tensor).
 
-    Of equal ones the first one is meant, or the `last` one.
+    Of equal elements the first one counts, or the `last` one.
     """
     return _arg(ArgMin, x, axis, keepdims, last)
 

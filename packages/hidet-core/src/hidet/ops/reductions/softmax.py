@@ -21,12 +21,12 @@ from hidet.types import TensorType, bf16, f16, f32, f64, i64
 
 
 def softmax(x: Tensor, axis: int = -1) -> Tensor:
-    """Exponentials along `axis`, scaled to sum to one."""
+    """exp(x) / sum(exp(x)) along `axis`, without overflow."""
     return apply(Softmax, x, axis=axis_of(axis, x.ndim))
 
 
 def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
-    """The logarithm of softmax, precise where softmax is near zero."""
+    """log(softmax(x)) along `axis`, precise where softmax is near zero."""
     return apply(LogSoftmax, x, axis=axis_of(axis, x.ndim))
 
 
@@ -70,7 +70,7 @@ def hardmax(x: Tensor, axis: int = -1) -> Tensor:
 
 @operator("softmax")
 class Softmax(AlongAxis):
-    """Exponentials along `axis`, scaled to sum to one."""
+    """exp(x) / sum(exp(x)) along `axis`, without overflow."""
 
     def define(self, x: Grid) -> Grid:
         wide = x.cast(accumulator(x.dtype))

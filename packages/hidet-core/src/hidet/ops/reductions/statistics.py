@@ -1,4 +1,4 @@
-"""Reductions in several steps: variance, norms, the logarithm of a sum of exponentials."""
+"""Reductions in several steps: variance, norms, log-sum-exp."""
 
 from __future__ import annotations
 
@@ -27,24 +27,25 @@ from hidet.types import TensorType, f16, f32, f64
 
 
 def var(x: Tensor, axes: Axes = None, *, correction: float = 1, keepdims: bool = False) -> Tensor:
-    """The variance over `axes`: squared distances from the mean over n - `correction`."""
+    """The variance over `axes`: the sum of squared deviations divided by n - `correction`."""
     chosen = axes_of(axes, x.ndim)
     return apply(Var, x, axes=chosen, correction=correction, keepdims=keepdims, root=False)
 
 
 def std(x: Tensor, axes: Axes = None, *, correction: float = 1, keepdims: bool = False) -> Tensor:
-    """The square root of the variance."""
+    """The standard deviation: the square root of `var`."""
     chosen = axes_of(axes, x.ndim)
     return apply(Var, x, axes=chosen, correction=correction, keepdims=keepdims, root=True)
 
 
 def logsumexp(x: Tensor, axes: Axes = None, *, keepdims: bool = False) -> Tensor:
-    """The logarithm of the sum of exponentials, without overflow."""
+    """log(sum(exp(x))) over `axes` (None: all), without overflow."""
     return apply(LogSumExp, x, axes=axes_of(axes, x.ndim), keepdims=keepdims)
 
 
 def norm(x: Tensor, p: float = 2, axes: Axes = None, *, keepdims: bool = False) -> Tensor:
-    """The p-norm over `axes`: (sum |x|**p) ** (1/p); 0 counts, inf and -inf take extremes."""
+    """The p-norm over `axes`: (sum |x|**p) ** (1/p). p = 0 counts the elements that are not zero,
+    p = inf and -inf are the largest and the smallest |x|."""
     return apply(Norm, x, axes=axes_of(axes, x.ndim), p=float(p), keepdims=keepdims)
 
 

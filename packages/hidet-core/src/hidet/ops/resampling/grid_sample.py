@@ -1,4 +1,4 @@
-"""Images read at places that are data, and the places of an affine map."""
+"""Images sampled at positions that a tensor holds, and the positions of an affine map."""
 
 from __future__ import annotations
 

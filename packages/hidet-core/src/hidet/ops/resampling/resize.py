@@ -1,4 +1,4 @@
-"""Images, and other tensors, at another size."""
+"""Resizing of images and of other tensors."""
 
 from __future__ import annotations
 

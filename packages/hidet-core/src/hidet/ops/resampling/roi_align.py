@@ -1,4 +1,4 @@
-"""Regions of images, each cut out at one size."""
+"""Regions of images, each sampled at one size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows of signals, as sums of cosines, and the weights of frequencies on the mel scale."""
+"""Windows of signals as sums of cosines, and the weights of the mel scale."""
 
 from __future__ import annotations
 

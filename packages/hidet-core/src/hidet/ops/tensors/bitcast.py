@@ -1,4 +1,4 @@
-"""The bits of elements as another type."""
+"""The bits of elements read as another type."""
 
 from __future__ import annotations
 

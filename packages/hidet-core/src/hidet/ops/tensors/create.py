@@ -1,4 +1,4 @@
-"""Tensors out of nothing: constants, counting, and Python numbers beside tensors."""
+"""Creation: constants, ranges, and Python numbers beside tensors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CONVERSION = "hidet.asarray(...) makes a tensor of arrays, lists and other libra
 def full(
     shape: Size | Sequence[Size], value: Scalar, dtype: Any = f32, *, device: str = "cpu"
 ) -> Tensor:
-    """`value` everywhere; a shape of one axis may be its size alone."""
+    """A tensor filled with `value`; a 1-d shape may be given as its size alone."""
     wanted = (shape,) if isinstance(shape, int | Expr) else tuple(shape)
     value = number(value)
     if isinstance(value, Expr):
@@ -37,28 +37,28 @@ def full(
 
 
 def zeros(shape: Size | Sequence[Size], dtype: Any = f32, *, device: str = "cpu") -> Tensor:
-    """Zero everywhere."""
+    """A tensor of zeros."""
     return full(shape, 0, dtype, device=device)
 
 
 def ones(shape: Size | Sequence[Size], dtype: Any = f32, *, device: str = "cpu") -> Tensor:
-    """One everywhere."""
+    """A tensor of ones."""
     return full(shape, 1, dtype, device=device)
 
 
 def full_like(x: Tensor, value: Number, dtype: Any = None, *, device: str | None = None) -> Tensor:
-    """`value` everywhere, with the shape of `x`, and its type and device unless others are said."""
+    """A tensor filled with `value`, with the shape of `x`, and its type and device by default."""
     of = x.dtype if dtype is None else dtype
     return full(x.shape, value, of, device=x.device if device is None else device)
 
 
 def zeros_like(x: Tensor, dtype: Any = None, *, device: str | None = None) -> Tensor:
-    """Zero everywhere, as `full_like`."""
+    """A tensor of zeros, as `full_like`."""
     return full_like(x, 0, dtype, device=device)
 
 
 def ones_like(x: Tensor, dtype: Any = None, *, device: str | None = None) -> Tensor:
-    """One everywhere, as `full_like`."""
+    """A tensor of ones, as `full_like`."""
     return full_like(x, 1, dtype, device=device)
 
 

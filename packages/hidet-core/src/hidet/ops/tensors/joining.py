@@ -1,4 +1,4 @@
-"""Tensors put together, and repeated."""
+"""Concatenation, stacking and repetition."""
 
 from __future__ import annotations
 

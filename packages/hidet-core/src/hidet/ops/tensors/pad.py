@@ -1,4 +1,4 @@
-"""Padding: tensors with a margin, filled or continued."""
+"""Padding: constant, reflected, replicated or circular."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Mode = Literal["constant", "reflect", "replicate", "circular"]
 def pad(
     x: Tensor, widths: Sequence[tuple[Size, Size]], mode: Mode = "constant", value: float = 0
 ) -> Tensor:
-    """`x` with (before, after) more elements on each axis; negative widths cut (constant only).
+    """`x` with (before, after) more elements on each axis; negative widths crop (constant only).
 
     "reflect" mirrors without repeating the edge, "replicate" repeats it, "circular" goes round.
     """

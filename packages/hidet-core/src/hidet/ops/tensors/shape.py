@@ -1,4 +1,4 @@
-"""Moving elements without computing: reshape, permute, expand, and what is made of them."""
+"""Moving elements without computing: reshape, permute, expand and functions made of them."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ def listed(shape: Size | Sequence[Size]) -> tuple[Size, ...]:
 
 
 def copy(x: Tensor) -> Tensor:
-    """The same elements in memory of their own."""
+    """A copy of `x` in memory of its own."""
     return apply(Reshape, x, shape=x.shape)
 
 
 def permute(x: Tensor, axes: Sequence[int]) -> Tensor:
-    """Axis number `axes[i]` of `x` becomes axis i."""
+    """`x` with its axes reordered: axis `axes[i]` of `x` becomes axis i."""
     order = tuple(axis_of(axis, x.ndim) for axis in axes)
     return x if order == tuple(range(x.ndim)) else apply(Permute, x, axes=order)
 
 
 def transpose(x: Tensor, a: int = -2, b: int = -1) -> Tensor:
-    """Two axes swapped."""
+    """`x` with the axes `a` and `b` swapped."""
     first, second = axis_of(a, x.ndim), axis_of(b, x.ndim)
     order = list(range(x.ndim))
     if x.ndim:
@@ -49,7 +49,7 @@ def transpose(x: Tensor, a: int = -2, b: int = -1) -> Tensor:
 
 
 def expand(x: Tensor, shape: Size | Sequence[Size]) -> Tensor:
-    """Axes of size 1 repeated and leading axes added, up to `shape`; -1 keeps a size."""
+    """`x` broadcast to `shape`: axes of size 1 repeat, leading axes are added; -1 keeps a size."""
     shape = listed(shape)
     skipped = len(shape) - x.ndim
     if skipped < 0:
@@ -63,14 +63,14 @@ def expand(x: Tensor, shape: Size | Sequence[Size]) -> Tensor:
 
 
 def squeeze(x: Tensor, axes: int | Sequence[int] | None = None) -> Tensor:
-    """Without the given axes (None: all) that have size 1."""
+    """`x` without those of the given axes (None: all) that have size 1."""
     chosen = axes_of(axes, x.ndim)
     kept = [s for axis, s in enumerate(x.shape) if axis not in chosen or same(s, 1) is not True]
     return reshape(x, kept)
 
 
 def unsqueeze(x: Tensor, axes: int | Sequence[int]) -> Tensor:
-    """With axes of size 1 at these positions of the result."""
+    """`x` with axes of size 1, which have the positions `axes` in the result."""
     given = (axes,) if isinstance(axes, int) else tuple(axes)
     rank = x.ndim + len(given)
     where = axes_of(given, rank)
@@ -79,7 +79,7 @@ def unsqueeze(x: Tensor, axes: int | Sequence[int]) -> Tensor:
 
 
 def flatten(x: Tensor, first: int = 0, last: int = -1) -> Tensor:
-    """The axes from `first` to `last` as one; a 0-d tensor becomes 1-d."""
+    """`x` with the axes from `first` to `last` as one axis; a 0-d tensor becomes 1-d."""
     start, stop = axis_of(first, x.ndim), axis_of(last, x.ndim) + 1
     if start >= stop:
         raise ShapeMismatch(f"axis {first} lies behind axis {last}")

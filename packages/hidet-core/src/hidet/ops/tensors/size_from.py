@@ -1,4 +1,4 @@
-"""Sizes that tensors tell: known at once where the value is there, read by each call elsewhere."""
+"""Sizes that are elements of tensors: known at once where the value is, else read by each call."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from hidet.types import Size, i64
 
 
 def size_from(tensor: Tensor, name: str = "size", low: int = 0, high: int | None = None) -> Size:
-    """The one element of `tensor`, an integer, as a size that shapes may hold.
+    """The one element of an integer tensor as a size, which shapes of other tensors may use.
 
-    Where nobody knows the element before a call, each call reads it, refuses one below `low` or
-    above `high` (ShapeMismatch), and goes on with what depends on it. `name` is for people. Raises
-    DtypeMismatch where the element is no integer.
+    If the value is not known when the graph is made, each call reads it, raises ShapeMismatch if it
+    is below `low` or above `high`, and continues with what depends on it. `name` appears in texts.
+    Raises DtypeMismatch where the element is no integer.
     """
     if not tensor.dtype.is_integer:
         raise DtypeMismatch(f"a size is an integer, not {tensor.dtype.name}")

@@ -1,4 +1,4 @@
-"""Parts of a tensor: slices, pieces, reversed and rotated axes; and writing into a slice."""
+"""Parts of a tensor: slices, pieces, reversed and rotated axes; and writes into a slice."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def slice(
 def window(
     x: Tensor, starts: Sequence[Size], sizes: Sequence[Size], steps: Sequence[int] | None = None
 ) -> Tensor:
-    """`sizes` elements from `starts` on, `steps` apart; all of them must lie within `x`."""
+    """`sizes` elements of each axis from `starts` on, `steps` apart; all must lie within `x`."""
     apart = (1,) * x.ndim if steps is None else tuple(steps)
     if same_shape(x.shape, sizes) and all(step == 1 for step in apart):
         return x
@@ -55,7 +55,7 @@ def window(
 
 
 def select(x: Tensor, axis: int, index: Size) -> Tensor:
-    """Number `index` along `axis`, which the result does not have; negative counts from the end."""
+    """x[..., index, ...] along `axis`, which the result lacks; negatives count from the end."""
     where = axis_of(axis, x.ndim)
     size = x.shape[where]
     if isinstance(index, int) and isinstance(size, int) and not -size <= index < size:
@@ -68,7 +68,7 @@ def select(x: Tensor, axis: int, index: Size) -> Tensor:
 
 
 def split(x: Tensor, sizes: int | Sequence[Size], axis: int = 0) -> tuple[Tensor, ...]:
-    """The pieces of `axis` of these sizes; of one number: pieces so large, the last one smaller."""
+    """Pieces of the given sizes along `axis`; one number is the size of each but a smaller last."""
     where = axis_of(axis, x.ndim)
     whole = x.shape[where]
     if isinstance(sizes, int):
@@ -98,7 +98,7 @@ def chunk(x: Tensor, count: int, axis: int = 0) -> tuple[Tensor, ...]:
 
 
 def flip(x: Tensor, axes: int | Sequence[int]) -> Tensor:
-    """Reversed along `axes`."""
+    """`x` reversed along `axes`."""
     given = (axes,) if isinstance(axes, int) else axes
     where = {axis_of(axis, x.ndim) for axis in given} if x.ndim else set()
     if not where:
@@ -109,7 +109,7 @@ def flip(x: Tensor, axes: int | Sequence[int]) -> Tensor:
 
 
 def roll(x: Tensor, shifts: int | Sequence[int], axes: int | Sequence[int] | None = None) -> Tensor:
-    """Moved on by `shifts` along `axes`, what leaves at the end coming in at the start.
+    """The elements shifted by `shifts` along `axes`; what leaves at the end enters at the start.
 
     Without axes the flattened tensor is rolled.
     """
@@ -140,7 +140,7 @@ def slice_scatter(
 
 
 def select_scatter(x: Tensor, source: Tensor, axis: int, index: Size) -> Tensor:
-    """`x` with `source` in place of number `index` along `axis`."""
+    """`x` with `source` in place of x[..., index, ...] along `axis`."""
     where = axis_of(axis, x.ndim)
     first = from_front(index, x.shape[where])
     wide = reshape(source, (*x.shape[:where], 1, *x.shape[where + 1 :]))

@@ -1,4 +1,4 @@
-"""Views by strides: elements of a row of memory at steps along each axis."""
+"""Views by strides: elements of memory at equal steps along each axis."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hidet.types import Size, TensorType, f16, f32, i64
 def as_strided(
     x: Tensor, shape: Sequence[Size], strides: Sequence[Size], offset: Size = 0
 ) -> Tensor:
-    """The element at (i, j, ...) is number `offset + i * strides[0] + ...` of x in rows."""
+    """The element at (i, j, ...) is number `offset + i * strides[0] + ...` of the flattened x."""
     return apply(
         Strided, reshape(x, (-1,)), shape=tuple(shape), strides=tuple(strides), offset=offset
     )

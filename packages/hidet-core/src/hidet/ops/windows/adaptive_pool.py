@@ -19,17 +19,17 @@ from hidet.types import Size, TensorType, f16, f32, i64
 
 
 def adaptive_avg_pool(x: Tensor, size: Sequence[int]) -> Tensor:
-    """The means of as many almost equal pieces of the trailing axes as `size` says."""
+    """The means of windows of the trailing axes; `size` is the size of the result along them."""
     return apply(AdaptiveAvgPool, x, size=tuple(size))
 
 
 def adaptive_max_pool(x: Tensor, size: Sequence[int]) -> Tensor:
-    """The largest elements of as many almost equal pieces of the trailing axes as `size` says."""
+    """The largest elements of windows of the trailing axes, `size` of them along each axis."""
     return apply(AdaptiveMaxPool, x, size=tuple(size))
 
 
 def adaptive_max_indices(x: Tensor, size: Sequence[int]) -> Tensor:
-    """Where the largest elements of these pieces are, counted through all trailing axes; int64."""
+    """The positions (int64) of `adaptive_max_pool`'s elements in the flattened trailing axes."""
     return apply(AdaptiveMaxIndices, x, size=tuple(size))
 
 

@@ -1,4 +1,4 @@
-"""Padding that keeps as many windows as there are strides, as TensorFlow's "SAME" does."""
+"""Padding that gives as many windows as there are strides, as TensorFlow's "SAME" does."""
 
 from __future__ import annotations
 

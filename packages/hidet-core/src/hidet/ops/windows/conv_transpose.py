@@ -1,4 +1,4 @@
-"""Transposed convolutions, as the convolutions that they are."""
+"""Transposed convolutions, computed as convolutions."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def conv_transpose(
     stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0,
     output_padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1,
 ) -> Tensor:  # fmt: skip
-    """The gradient of a convolution for its input x[n, c, ...], with weight[c, k / groups, ...].
+    """The transposed convolution of x[n, c, ...] with weight[c, k / groups, ...], plus bias[k].
 
-    It is computed as a convolution of x with the weight reversed: with several channels for each
-    one of the result, one for each remainder of a place by the stride (`by_remainders`); where
-    windows are dilated too, of x with zeros between its elements.
+    It is the gradient of a convolution with respect to its input. It is computed as a convolution
+    with the reversed weight: one for each remainder of a position by the stride (`by_remainders`),
+    or, where windows are dilated, of x with zeros between its elements.
     """
     rank = x.ndim - 2
     steps, cut, more, apart = (

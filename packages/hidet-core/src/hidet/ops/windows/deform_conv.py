@@ -1,4 +1,4 @@
-"""Convolutions whose windows' places are moved by data."""
+"""Deformable convolutions: the elements of each window are moved by offsets that a tensor holds."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def deform_conv(
 ) -> Tensor:  # fmt: skip
     """The convolution of x[n, c, ...] with each element of its windows moved by `offset`.
 
-    offset[n, runs · elements · axes, ...] moves the elements of a window, for each run of channels
-    of equal length, along each axis; mask[n, runs · elements, ...] is a factor of each. What lies
-    between elements is interpolated linearly, with zeros outside. `weight` and the rest are as for
+    offset[n, groups · elements · axes, ...] moves the elements of a window along each axis, for
+    each group of consecutive channels; mask[n, groups · elements, ...] multiplies them. Positions
+    between elements are interpolated linearly, with zeros outside. `weight` and the rest are as for
     `conv`. Raises ShapeMismatch or DtypeMismatch. Source: ONNX DeformConv-22; Zhu et al. 2018.
     """
     rank = x.ndim - 2

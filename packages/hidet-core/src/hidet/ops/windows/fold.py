@@ -1,4 +1,4 @@
-"""Windows of an image put back where they were cut out, what overlaps added up."""
+"""Windows put back into an image; elements where windows overlap are summed."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def fold(
     stride: int | Sequence[int] = 1, padding: int | Sequence[int | tuple[int, int]] = 0,
     dilation: int | Sequence[int] = 1,
 ) -> Tensor:  # fmt: skip
-    """The images [n, c, *size] of which x[n, c * window, blocks] has the windows, added up.
+    """The images [n, c, *size] whose windows are x[n, c * elements of a window, windows].
 
-    It undoes the cut of a convolution but for overlaps, which are summed (Col2Im, torch's fold).
-    Raises ShapeMismatch where the blocks are not as many as the windows. Source: ONNX Col2Im-18.
+    Elements where windows overlap are summed (Col2Im, torch.nn.functional.fold). Raises
+    ShapeMismatch where x does not have as many windows as the image. Source: ONNX Col2Im-18.
     """
     rank = len(size)
     return apply(

@@ -1,4 +1,4 @@
-"""The largest elements of windows put back where they were found."""
+"""The inverse of max pooling: elements put back where they were found."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def max_unpool(x: Tensor, indices: Tensor, size: Sequence[Size]) -> Tensor:
 
     The integer `indices`, of the shape of `x`, count within the plane [*size] as those of
     `max_pool_with_indices`, or within the whole tensor as ONNX's (MaxUnpool-22): planes before the
-    element's own one are left out. Of several elements for one place the last one stays.
+    element's own one are left out. Of several elements for one position the last one stays.
     """
     if not same_shape(x.shape, indices.shape) or x.ndim != len(size) + 2:
         raise ShapeMismatch(

@@ -40,7 +40,7 @@ def max_pool_with_indices(
     x: Tensor, window: Each, *, stride: Each | None = None, padding: Margin = 0, dilation: Each = 1,
     ceil_mode: bool = False,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """`max_pool`, and where each largest element is in its flattened plane (int64)."""
+    """`max_pool`, and the position (int64) of each largest element in its flattened plane."""
     options = pooling(x, window, stride, padding, ceil_mode)
     values, where = apply_all(
         MaxPoolIndices, x, **options, dilation=each_axis(dilation, x.ndim - 2)

@@ -11,14 +11,14 @@ from hidet.graph.flow import FlowGraph
 from hidet.graph.operator import Op
 from hidet.graph.tensor import Node, Tensor
 from hidet.ops.products.matmul import Linear, Matmul
-from hidet.ops.reductions.handed_norm import RUN, LinearMoments, NormedLinear
 from hidet.ops.reductions.norm import LayerNorm
+from hidet.ops.reductions.partial_statistics import RUN, LinearMoments, NormedLinear
 from hidet.ops.tensors.shape import Reshape
 from hidet.optimize.constants import Constants, Readers
 from hidet.types import f32
 
 Suits = Callable[[Op, Op], bool]
-"""Whether an operator of `handed_norm` is computed as the product that it stands for would be."""
+"""Whether an operator of `partial_statistics` is computed as the matmul that it stands for is."""
 
 
 @dataclass(frozen=True)

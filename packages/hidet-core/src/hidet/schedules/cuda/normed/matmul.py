@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from hidet.ir.kernel import Module
 from hidet.lang import Global, Shared, attr, minimum, script, script_module, shared_tensor
-from hidet.ops.reductions.handed_norm import LinearMoments, NormedLinear, OfRows, runs_of
+from hidet.ops.reductions.partial_statistics import LinearMoments, NormedLinear, OfRows, runs_of
 from hidet.schedules.assemble import assemble, marked, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.contraction import Contraction

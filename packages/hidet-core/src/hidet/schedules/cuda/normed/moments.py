@@ -24,7 +24,7 @@ from hidet.lang import (
 from hidet.lang.cuda import threadIdx
 from hidet.lang.memory import get
 from hidet.mapping.fragments import ROW_LANES, mma_c
-from hidet.ops.reductions.handed_norm import RUN, LinearMoments
+from hidet.ops.reductions.partial_statistics import RUN, LinearMoments
 from hidet.schedules.cuda.normed.statistics import Statistics, find_moments
 from hidet.schedules.cuda.warpgroups.tile_order import Tile
 from hidet.schedules.cuda.warpgroups.write import Sums

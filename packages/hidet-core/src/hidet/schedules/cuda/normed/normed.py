@@ -20,7 +20,7 @@ from hidet.lang import (
 from hidet.lang.cuda import threadIdx
 from hidet.lang.memory import get
 from hidet.mapping.fragments import mma_c
-from hidet.ops.reductions.handed_norm import NormedLinear
+from hidet.ops.reductions.partial_statistics import NormedLinear
 from hidet.schedules.cuda.normed.moments import BLOCK
 from hidet.schedules.cuda.normed.statistics import Statistics
 from hidet.schedules.cuda.warpgroups.tile_order import Tile

@@ -20,7 +20,7 @@ from hidet.lang import (
 )
 from hidet.lang.cuda import threadIdx
 from hidet.lang.memory import get
-from hidet.ops.reductions.handed_norm import RUN
+from hidet.ops.reductions.partial_statistics import RUN
 from hidet.schedules.cuda.cluster_partials import ClusterPartials
 from hidet.schedules.cuda.normed.moments import Added, Beside
 from hidet.schedules.cuda.normed.statistics import Statistics, find_moments

@@ -22,7 +22,7 @@ from hidet.lang import (
 from hidet.lang.cuda import shfl_xor_sync, threadIdx
 from hidet.lang.memory import get
 from hidet.mapping.fragments import mma_c
-from hidet.ops.reductions.handed_norm import RUN
+from hidet.ops.reductions.partial_statistics import RUN
 from hidet.schedules.product import Product
 from hidet.target import WARP
 

@@ -1,8 +1,8 @@
-"""A layer norm between two products, without a kernel of its own.
+"""Matmuls that produce, or consume, per-row normalisation statistics.
 
-The product that makes the rows hands on moments of runs of their columns; the one that reads the
-rows puts these together, and norms what it has added up. So does one whose residual are the normed
-rows.
+The matmul that produces the rows also gives the moments of runs of their columns. The matmul that
+reads the rows combines these, and applies the norm to its accumulators. So does a matmul whose
+residual are the normalised rows. No kernel is needed for the norm alone.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def linear_moments(
 
     They are float32[..., n / 64, 2], of each run of 64 columns: its mean, and the sum of squared
     differences from it. With a gain[n] there is a third result, y * gain. Without `transpose_b` the
-    weight is [k, n]. A residual whose own moments are given is yet to be normed:
-    layer_norm(residual) * residual_gain[n] takes its place.
+    weight is [k, n]. If `residual_moments` is given,
+    layer_norm(residual) * residual_gain[n] takes the place of the residual.
     """
     operands = x, weight, bias, residual, residual_moments, residual_gain, gain
     return apply_all(LinearMoments, *operands, transpose_b=transpose_b, eps=eps)
