@@ -54,6 +54,18 @@ def test_a_path_and_bytes(tmp_path: object) -> None:
         np.testing.assert_array_equal(hidet_onnx.compile(given)(x), expected)
 
 
+def test_a_file_reads_inputs_in_the_order_it_was_saved_for(tmp_path: Path) -> None:
+    hidet_onnx.compile(layer()).save(tmp_path / "layer.hidet", orders={"x": (1, 0)})
+    loaded = hidet.load(tmp_path / "layer.hidet")
+    for rows in (3, 8):
+        x = RNG.standard_normal((5, rows)).astype(np.float32).T
+        expected = np.maximum(x.astype(np.float64) @ WEIGHT + 1, 0)
+        np.testing.assert_allclose(loaded(x=x).numpy(), expected, rtol=1e-5, atol=1e-6)
+    assert loaded.copied == 0
+    with pytest.raises(HidetError, match="an order for an input 'z'"):
+        hidet_onnx.compile(layer()).save(tmp_path / "layer.hidet", orders={"z": (1, 0)})
+
+
 def test_a_profile_names_the_kernels() -> None:
     model = hidet_onnx.compile(layer())
     x = RNG.standard_normal((7, 5)).astype(np.float32)

@@ -71,6 +71,21 @@ def test_a_file_needs_no_tensorflow(compiled: hidet_tf.Compiled, tmp_path: Path)
     assert result.stdout.strip() == "True", result.stderr
 
 
+def test_a_file_reads_images_in_the_order_it_was_saved_for(
+    compiled: hidet_tf.Compiled, tmp_path: Path
+) -> None:
+    compiled.save(tmp_path / "model.hidet", orders={"image": (0, 3, 1, 2)})
+    loaded = hidet.load(tmp_path / "model.hidet")
+    planes = np.ascontiguousarray(X.transpose(0, 3, 1, 2))
+    for found, each in zip(
+        loaded.run([planes.transpose(0, 2, 3, 1)]), loaded.run([X]), strict=True
+    ):
+        np.testing.assert_array_equal(found.numpy(), each.numpy())
+    for found, each in zip(loaded.run([X]), tf.nest.flatten(compiled(X)), strict=True):
+        np.testing.assert_allclose(found.numpy(), each, rtol=1e-5, atol=1e-6)
+    assert loaded.copied == 2
+
+
 def test_a_file_is_of_the_signature_of_the_latest_call(tmp_path: Path) -> None:
     lazy = hidet_tf.compile(lambda x: x * 2.0)
     with pytest.raises(BadArgument, match="compiled at its first call"):

@@ -57,6 +57,15 @@ def test_two_plans_survive():
     assert same(read(archive.to_bytes(), "here"), archive)
 
 
+def test_an_archive_has_the_oldest_format_that_says_it_all():
+    plan = diamond()
+    lies = replace(plan.buffers[0], shape=("n", 3), order=(1, 0))
+    turned = replace(plan, buffers=(lies, *plan.buffers[1:]))
+    found = read(Archive({"main": turned}, {"unit": b"x"}).to_bytes(), "here")
+    assert (SMALL.orders, SMALL.format) == ({}, 3)
+    assert (found.orders, found.format) == ({0: (1, 0)}, 7)
+
+
 def test_equal_archives_are_equal_bytes():
     assert SMALL.to_bytes() == BYTES
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from hidet.build.compiled import CompiledGraph, Profile
+from hidet.build.orders import IN_ROWS, Orders
 from hidet.errors import BadArgument, NeedsValue
 from hidet.errors.warning import pass_over
 from hidet.frontend.model import Model
@@ -261,14 +262,16 @@ class CompiledModel:
             variant = self.variant_for(given)
         return variant.model.correctness_report(variant.leaves(given), float64)
 
-    def save(self, path: str | os.PathLike[str], *targets: str) -> None:
+    def save(self, path: str | os.PathLike[str], *targets: str, orders: Orders = IN_ROWS) -> None:
         """Write the compiled model to a file, for `hidet.load` and `hidet run`, without onnx.
 
         It is compiled for its device, or for each of `targets` ("sm_90a", "cpu"). What onnx's
         reference evaluator runs needs hidet-onnx where the file is loaded; an error names what
         cannot be saved.
+        A file reads inputs in rows. `orders` names those that lie otherwise, with their axes in
+        memory, outermost first: `{"image": (0, 2, 3, 1)}` for channels last.
         """
-        self.latest().model.save(path, *targets)
+        self.latest().model.save(path, *targets, orders=orders)
 
 
 def as_held(value: Any) -> Any:

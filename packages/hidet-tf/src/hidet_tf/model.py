@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from hidet.build.compiled import CompiledGraph, Profile
+from hidet.build.orders import IN_ROWS, Orders
 from hidet.errors import BadArgument
 from hidet.graph import FlowGraph
 from hidet_tf.capture import Source
@@ -158,13 +159,15 @@ class Compiled:
             [*map(as_host, found.arguments(inputs, named))], float64
         )
 
-    def save(self, path: str | os.PathLike[str], *targets: str) -> None:
+    def save(self, path: str | os.PathLike[str], *targets: str, orders: Orders = IN_ROWS) -> None:
         """Write the compiled model to a file, for `hidet.load` and `hidet run`, without TensorFlow.
 
         It is compiled for its device, or for each of `targets` ("sm_90a", "cpu"). A file takes and
         gives flat lists of arrays. BadArgument names what TensorFlow runs, which no file can hold.
+        A file reads inputs in rows. `orders` names those that lie otherwise, with their axes in
+        memory, outermost first: `{"image": (0, 2, 3, 1)}`.
         """
-        self.latest().save(path, *targets)
+        self.latest().save(path, *targets, orders=orders)
 
     def __repr__(self) -> str:
         kind = self.source.concrete and self.source.concrete.function_type

@@ -12,6 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from hidet.build.compiled import CompiledGraph
+from hidet.build.orders import IN_ROWS, Orders
 from hidet.errors.warning import pass_over
 from hidet.frontend.model import Model
 from hidet.frontend.running.stages import StagedModel
@@ -116,12 +117,12 @@ class Signature:
             each.check()
         return self.given([*self.bind(inputs, named), *self.read()])
 
-    def save(self, path: str | os.PathLike[str], *targets: str) -> None:
+    def save(self, path: str | os.PathLike[str], *targets: str, orders: Orders = IN_ROWS) -> None:
         """Write what runs to a file, with the weights that there are now: see `Model.save`."""
         require_no_effects(self.imported.assigned)
         for each in self.weights:
             each.check()
-        self.model.save(path, *targets)
+        self.model.save(path, *targets, orders=orders)
 
     def given(self, flat: Sequence[Any]) -> Sequence[Any]:
         """What the graph takes of flat arguments, where it runs."""

@@ -29,7 +29,7 @@ from hidet_torch.capture.decompositions import exported_decompositions
 from hidet_torch.capture.not_exported import told
 from hidet_torch.importing.in_place import COPY
 from hidet_torch.module_methods import ModuleMethods
-from hidet_torch.reports.saving import NO_FILE, standalone
+from hidet_torch.reports.saving import NO_FILE, orders_of, standalone
 from hidet_torch.settings import Settings, settings_for
 from hidet_torch.weights.named import Named
 from hidet_torch.weights.overlaps import require_apart
@@ -216,10 +216,13 @@ class CompiledModel(ModuleMethods):
         """Write the compiled model to a file, for `hidet.load` and `hidet run`, without PyTorch.
 
         It is compiled for the device of its weights, or for each of `targets` ("sm_90a", "cpu").
+        It reads inputs that lie as the examples did, such as channels last, and copies others.
         """
         graph = self.graph()
+        assert isinstance(self.run, CompiledCall), "PyTorch runs other graphs"
+        orders = orders_of(self.run.imported, self.given)
         with self.settings.in_force():
-            graph.build(*targets).save(path)
+            graph.build(*targets, orders=orders).save(path)
 
     def profile(self, *inputs: Any, repeat: int = 20, **named: Any) -> Profile:
         """The microseconds of each kernel in a call with these inputs, and of each part of the

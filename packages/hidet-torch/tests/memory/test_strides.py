@@ -1,6 +1,7 @@
 import torch
 
-from hidet_torch.memory.strides import inverse, order_of
+from hidet.types.strides import inverse
+from hidet_torch.memory.strides import order_of
 
 
 def test_rows_of_any_order_are_found() -> None:

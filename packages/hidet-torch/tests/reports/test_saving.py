@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ from transformers import BertConfig, BertModel
 
 import hidet
 import hidet_torch
-from hidet.errors import BadArchive, BadArgument, HidetError, UnsupportedOp
+from hidet.build.compiled import CopyWarning
+from hidet.cli.main import main
+from hidet.errors import BadArchive, BadArgument, HidetError, ShapeMismatch, UnsupportedOp
 from hidet_torch.exported import CompiledModel
 
 
@@ -84,6 +87,49 @@ def test_axes_are_those_of_the_model_however_they_lie(tmp_path: Path) -> None:
     x = torch.randn(2, 3, 6, 6).to(memory_format=torch.channels_last)
     compiled(net, x).save(tmp_path / "model.hidet")
     close(hidet.load(tmp_path / "model.hidet")(x.contiguous()), net(x).contiguous())
+
+
+def test_inputs_that_lie_as_the_examples_did_are_not_copied(tmp_path: Path) -> None:
+    """Images with channels last, a transposed matrix and rows; a batch of any size."""
+
+    class Scored(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.conv = nn.Conv2d(3, 8, 3).to(memory_format=torch.channels_last)
+
+        def forward(self, x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+            return self.conv(x).mean((2, 3)) @ w + b
+
+    def inputs(n: int) -> tuple[torch.Tensor, ...]:
+        x = torch.randn(n, 3, 6, 6).to(memory_format=torch.channels_last)
+        return x, torch.randn(5, 8).t(), torch.randn(5)
+
+    net, batch = Scored().eval(), {0: Dim("batch", max=9)}
+    compiled(net, *inputs(4), dynamic_shapes=(batch, {}, {})).save(tmp_path / "model.hidet")
+    loaded = hidet.load(tmp_path / "model.hidet")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for n in (2, 5, 1):
+            given = inputs(n)
+            close(loaded(*given), net(*given))
+            close(loaded(*(each.numpy() for each in given)), net(*given))
+    assert loaded.copied == 0
+    x, w, b = inputs(3)
+    with pytest.warns(
+        CopyWarning, match=r"copies input x of strides \(108, 36, 6, 1\).*\(0, 2, 3, 1\)"
+    ):
+        close(loaded(x.contiguous(), w, b), net(x, w, b))
+    with pytest.raises(ShapeMismatch, match=r"\[10, 3, 6, 6\].*at most 9"):
+        loaded(*inputs(10))
+
+
+def test_the_command_gives_inputs_as_they_are_read(tmp_path: Path, recwarn: Any) -> None:
+    x = torch.randn(2, 3, 6, 6).to(memory_format=torch.channels_last)
+    compiled(nn.Conv2d(3, 8, 3).eval(), x).save(tmp_path / "model.hidet")
+    np.save(tmp_path / "x.npy", x.numpy())
+    for given in ((), ("--input", str(tmp_path / "x.npy"))):
+        assert main(["run", str(tmp_path / "model.hidet"), *given]) == 0
+    assert not [each for each in recwarn if issubclass(each.category, CopyWarning)]
 
 
 def test_sizes_may_be_symbolic(tmp_path: Path) -> None:

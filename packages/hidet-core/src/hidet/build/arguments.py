@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from hidet.build.permuted import Permuted
 from hidet.errors import BadArgument
 from hidet.graph.tensor import Tensor
 from hidet.runtime.binding.memory import View, start_of
@@ -52,7 +53,8 @@ def glance(value: Any) -> Glance | None:
 def reader_for(value: Any) -> Callable[[Any], Glance] | None:
     """How arguments of this one's type are read."""
     known = (
-        (np.ndarray, of_array), (np.generic, of_scalar), (Tensor, of_tensor), (View, of_view)
+        (np.ndarray, of_array), (np.generic, of_scalar), (Tensor, of_tensor), (View, of_view),
+        (Permuted, of_permuted),
     )  # fmt: skip
     for kind, reader in known:
         if isinstance(value, kind):
@@ -113,6 +115,13 @@ def of_tensor(value: Tensor) -> Glance:
 def of_view(value: View) -> Glance:
     """Memory of the runtime."""
     return value.pointer, Described(value.dtype, value.shape, value.device, False), None, None
+
+
+def of_permuted(value: Permuted) -> Glance:
+    """A tensor of ours with its axes in another order."""
+    pointer, facts, _, owner = of_tensor(value.tensor)
+    of = described(facts)
+    return pointer, of._replace(shape=value.shape, gaps=not value.is_packed), None, owner
 
 
 def of_cuda_array(value: Any) -> Glance:

@@ -11,11 +11,18 @@ from dataclasses import replace
 from hidet.graph.flow import FlowGraph
 from hidet.runtime.plans.archive import Archive
 from hidet.runtime.plans.plan import Guard, Plan
+from hidet.types.strides import inverse
 
 
-def as_called(archive: Archive, graph: FlowGraph) -> Archive:
-    """The archive of a graph with its inputs' names, its sizes' limits and its guards."""
-    plans = {**archive.plans, "main": named(archive.main, graph)}
+def as_called(
+    archive: Archive, graph: FlowGraph, orders: Sequence[tuple[int, ...]] = ()
+) -> Archive:
+    """The archive of a graph with its inputs' names, its sizes' limits and its guards.
+
+    It was compiled for inputs whose axes lie in `orders`; without any they lie in rows.
+    """
+    main = named(archive.main, graph)
+    plans = {**archive.plans, "main": seen(main, orders) if orders else main}
     return replace(archive, plans=plans)
 
 
@@ -29,6 +36,18 @@ def named(plan: Plan, graph: FlowGraph) -> Plan:
         for each in graph.guards
     )
     return replace(plan, buffers=tuple(buffers), limits=graph.limits, guards=guards)
+
+
+def seen(plan: Plan, orders: Sequence[tuple[int, ...]]) -> Plan:
+    """The plan with inputs as callers see them, whose axes lie in these orders."""
+    buffers = list(plan.buffers)
+    for number, order in zip(plan.inputs, orders, strict=True):
+        lies = buffers[number].shape
+        if order != tuple(range(len(lies))):
+            shape = tuple(lies[position] for position in inverse(order))
+            buffers[number] = replace(buffers[number], shape=shape, order=order)
+    symbols = {name: (given, orders[given][axis]) for name, (given, axis) in plan.symbols.items()}
+    return replace(plan, buffers=tuple(buffers), symbols=symbols)
 
 
 def names(given: Sequence[str]) -> list[str]:

@@ -14,7 +14,9 @@ from hidet.build.arguments import Glance, current_stream, described, glance
 from hidet.build.called import as_called
 from hidet.build.compile import compile_graph
 from hidet.build.eager import as_tensor, given_view, type_of
-from hidet.build.planning.packing import packed
+from hidet.build.orders import IN_ROWS, Orders, as_laid, orders_of
+from hidet.build.permuted import permuted
+from hidet.build.planning.packing import copy_notice, packed
 from hidet.build.target import device_of, target_for
 from hidet.errors import BadArchive, BadArgument, input_called
 from hidet.errors.warning import warn
@@ -30,17 +32,18 @@ from hidet.runtime.profiling.profile import Profile as Profile
 from hidet.runtime.programs.host_program import HostStep
 from hidet.target import Target
 from hidet.types import TensorType, dtype
+from hidet.types.strides import inverse
 
 NOTHING: Mapping[str, bytes] = MappingProxyType({})
 
 
 class CopyWarning(UserWarning):
-    """An input is copied at each call, as its elements do not lie in rows without gaps."""
+    """An input is copied at each call, as it lies in other ways than the graph reads it."""
 
 
 class Ready(NamedTuple):
     """What calls need whose inputs are alike: their facts, what runs, the types of the results
-    (None where these depend on data), and the positions of the inputs with gaps."""
+    (None where these depend on data), and the positions of the inputs that are copied."""
 
     facts: list[Any]
     program: Program
@@ -51,10 +54,10 @@ class Ready(NamedTuple):
 class CompiledGraph:
     """A graph ready to run: `compiled(*tensors)` gives a Tensor, or a tuple of several.
 
-    Inputs are tensors of any library on the graph's device, in order or by name, in any order of
-    strides; those that do not lie in rows without gaps are copied first, which `copied` counts and
-    one warning says. Work on a GPU goes to the caller's current stream. `host_steps` are what a
-    framework runs.
+    Inputs are tensors of any library on the graph's device, in order or by name. They are read in
+    rows, or in the orders of axes that the graph was built for; those that lie otherwise are copied
+    first, which `copied` counts and one warning for each input says. Work on a GPU goes to the
+    caller's current stream. `host_steps` are what a framework runs.
     """
 
     def __init__(
@@ -70,8 +73,11 @@ class CompiledGraph:
         """The constants of the graph by name, unless it came out of a file."""
         self.loaded, self.host_steps = executor, host_steps
         self.latest: Ready | None = None
+        self.orders = archive.orders
         self.copied = 0
-        """How many inputs were copied because of gaps between their elements."""
+        """How many inputs were copied because they do not lie as the graph reads them."""
+        self.noticed: set[int] = set()
+        """The positions of inputs whose copies a warning said."""
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
         """Run on inputs; errors name the one that does not fit."""
@@ -93,6 +99,8 @@ class CompiledGraph:
 
     def run(self, inputs: Sequence[Any]) -> list[Tensor]:
         """All results for these inputs."""
+        if self.orders:
+            inputs = self.as_lying(inputs)
         seen = [self.seen(value, position) for position, value in enumerate(inputs)]
         facts = [each[1] for each in seen]
         latest = self.latest
@@ -118,15 +126,19 @@ class CompiledGraph:
         stream = current_stream(self.device) or 0 if self.device != "cpu" else 0
         return self.executor.profile(lambda: self.run(given), repeat, stream)
 
+    def as_lying(self, inputs: Sequence[Any]) -> list[Any]:
+        """The inputs with their axes in the orders in which the graph reads them."""
+        found = list(inputs)
+        for position, order in self.orders.items():
+            if position < len(found):
+                found[position] = permuted(found[position], order)
+        return found
+
     def without_gaps(self, inputs: Sequence[Any], gaps: Sequence[int]) -> list[Any]:
         """The inputs, copied where there are gaps between elements."""
         given = list(inputs)
-        if not self.copied:
-            names = input_called(*map(self.called, gaps))
-            said = f"each call copies {names}, not in rows without gaps"
-            once = "`numpy.ascontiguousarray(x)` or `x.contiguous()` copies it once"
-            warn(CopyWarning(f"{said}; {once}"))
         for position in gaps:
+            self.notice(position, inputs[position])
             given[position] = packed(inputs[position], self.executor.threads)
             if given[position] is None:
                 raise BadArgument(
@@ -135,6 +147,14 @@ class CompiledGraph:
                 )
         self.copied += len(gaps)
         return given
+
+    def notice(self, position: int, value: Any) -> None:
+        """Say once that an input is copied."""
+        if position not in self.noticed:
+            self.noticed.add(position)
+            order = self.orders.get(position, range(len(value.shape)))
+            called = input_called(self.called(position))
+            warn(CopyWarning(copy_notice(called, value, order)))
 
     def seen(self, value: Any, position: int) -> Glance:
         """An input at a glance."""
@@ -150,12 +170,22 @@ class CompiledGraph:
     def ready(self, facts: list[Any]) -> Ready:
         """What calls with inputs like these need."""
         seen = [*map(described, facts)]
-        inputs = [View(0, each.shape, each.dtype, each.device) for each in seen]
+        inputs = [
+            View(0, self.shape(position, each.shape), each.dtype, each.device)
+            for position, each in enumerate(seen)
+        ]
         program = self.executor.program(inputs)
         types = None
         if program.bound.plan.then is None:
             types = [TensorType(dtype(name), shape) for shape, name in program.bound.results]
         return Ready(facts, program, types, [n for n, each in enumerate(seen) if each.gaps])
+
+    def shape(self, position: int, lies: tuple[int, ...]) -> tuple[int, ...]:
+        """The shape of an input as its caller sees it."""
+        order = self.orders.get(position, ())
+        if len(order) != len(lies):  # of other rank, which was left as it is
+            return lies
+        return tuple(lies[axis] for axis in inverse(order))
 
     def called(self, position: int) -> str:
         """What users call an input; its number if there are not so many."""
@@ -216,15 +246,19 @@ def build_graph(
     host_steps: Mapping[str, HostStep] | None = None,
     host: Mapping[str, bytes] = NOTHING,
     frontend: str = "",
+    orders: Orders = IN_ROWS,
 ) -> CompiledGraph:
     """Compile a graph for its device, or for `targets`, to be saved for other machines.
 
     `host_steps` are what the framework runs, and `host` what a file keeps of them, from which
-    `frontend` makes them again.
+    `frontend` makes them again. `orders` are the axes of inputs that do not lie in rows, outermost
+    in memory first, by name.
     """
     chosen = [str(target_for(graph, each)) for each in targets or (None,)]
-    compiled = [compile_graph(graph, each) for each in chosen]
-    archive = reduce(Archive.joined, [as_called(each.archive, graph) for each in compiled])
+    axes = orders_of(graph, orders)
+    as_read = as_laid(graph, axes)
+    compiled = [compile_graph(as_read, each) for each in chosen]
+    archive = reduce(Archive.joined, [as_called(each.archive, graph, axes) for each in compiled])
     weights = {name: given_view(tensor) for name, tensor in compiled[0].weights.items()}
     values = {name: array_of(view) for name, view in weights.items()}
     meta = {**archive.meta, "frontend": frontend} if frontend else archive.meta

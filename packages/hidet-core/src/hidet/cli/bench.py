@@ -10,7 +10,7 @@ from hidet.build.compiled import load
 from hidet.cli.bench_file import bench_file
 from hidet.cli.bench_model import bench_model
 from hidet.cli.example import example
-from hidet.cli.run import arguments, assigned
+from hidet.cli.run import arguments, as_read, assigned
 from hidet.errors import BadArgument
 from hidet.frontend.files import frontend_for
 from hidet.runtime.devices.timing import median_seconds
@@ -24,7 +24,7 @@ def bench(model: str, device: str | None, inputs: list[str], sizes: list[str], r
         return bench_file(model, device, inputs, dict(map(assigned, sizes)), repeat)
     if Path(model).exists():
         compiled = load(model, device)
-        given = arguments(compiled, inputs, dict(map(assigned, sizes)))
+        given = as_read(compiled, arguments(compiled, inputs, dict(map(assigned, sizes))))
         print(compiled)
         measured("hidet", lambda: compiled.run(given), compiled.device, repeat)
         return 0

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from hidet.build.compiled import CompiledGraph, Profile
+from hidet.build.orders import IN_ROWS, Orders
 from hidet.errors import BadArgument
 from hidet.errors.warning import warn
 from hidet.frontend.importing.coverage import Coverage
@@ -63,14 +64,14 @@ class Model:
             )
         return self.graph
 
-    def built(self, *targets: str) -> CompiledGraph:
-        """The model compiled for its device, or for other targets."""
+    def built(self, *targets: str, orders: Orders = IN_ROWS) -> CompiledGraph:
+        """The model compiled for its device, or for other targets: see `FlowGraph.build`."""
         with options(**self.chosen):
-            return self.build(self.single_graph, *targets)
+            return self.build(self.single_graph, *targets, orders=orders)
 
-    def build(self, graph: FlowGraph, *targets: str) -> CompiledGraph:
+    def build(self, graph: FlowGraph, *targets: str, orders: Orders = IN_ROWS) -> CompiledGraph:
         """One graph compiled."""
-        return build_model(graph, self.calls, self.frontend, targets)
+        return build_model(graph, self.calls, self.frontend, targets, orders)
 
     def tell(self, fallback: str, framework: str) -> None:
         """Warn of what is not compiled, or raise UnsupportedOp where `fallback` is "error"."""
@@ -97,8 +98,8 @@ class Model:
             given = [asarray(each, device=self.device) for each in inputs]
             return graph.correctness_report(*given, float64=float64)
 
-    def save(self, path: str | os.PathLike[str], *targets: str) -> None:
-        """Write the model to a file: see `CompiledGraph.save`."""
+    def save(self, path: str | os.PathLike[str], *targets: str, orders: Orders = IN_ROWS) -> None:
+        """Write the model to a file: see `CompiledGraph.save` and `FlowGraph.build`."""
         with options(**self.chosen):
-            compiled = self.built(*targets) if targets else self.single
+            compiled = self.built(*targets, orders=orders) if targets or orders else self.single
             compiled.save(path)

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from hidet.build.compiled import CompiledGraph, build_graph
+from hidet.build.orders import IN_ROWS, Orders
 from hidet.errors import BadArchive
 from hidet.frontend.discover import frontend, load
 from hidet.frontend.running.execute import HostStep
@@ -15,16 +16,20 @@ from hidet.graph import FlowGraph
 
 
 def build_model(
-    graph: FlowGraph, calls: Mapping[str, HostCall], name: str, targets: Sequence[str] = ()
+    graph: FlowGraph,
+    calls: Mapping[str, HostCall],
+    name: str,
+    targets: Sequence[str] = (),
+    orders: Orders = IN_ROWS,
 ) -> CompiledGraph:
     """Compile what a frontend imported, with what its framework runs.
 
     `calls` are `Importer.staying.calls`, `name` is the frontend's. Steps that have a payload are
-    kept by `save`; that of others raises.
+    kept by `save`; that of others raises. `orders` are those of `FlowGraph.build`.
     """
     steps = {key: call.step for key, call in calls.items()}
     kept = {key: call.payload for key, call in calls.items() if call.payload is not None}
-    return build_graph(graph, targets, steps, kept, name)
+    return build_graph(graph, targets, steps, kept, name, orders)
 
 
 def saved_steps(meta: Mapping[str, Any], host: Mapping[str, bytes]) -> Mapping[str, HostStep]:

@@ -24,6 +24,7 @@ from hidet.runtime.plans.plan import Limits, is_range
 from hidet.types import TensorType, i64
 
 ANY_SIZE: Mapping[str, Limits] = MappingProxyType({})
+ROWS: Mapping[str, Sequence[int]] = MappingProxyType({})
 
 
 class FlowGraph:
@@ -156,9 +157,13 @@ class FlowGraph:
         results = seams.call("run_graph", self, tensors)
         return results[0] if len(results) == 1 else results
 
-    def build(self, *targets: str) -> Any:
-        """The graph compiled, for its device or for `targets`: a `hidet.build.CompiledGraph`."""
-        return seams.call("build_graph", self, targets)
+    def build(self, *targets: str, orders: Mapping[str, Sequence[int]] = ROWS) -> Any:
+        """The graph compiled, for its device or for `targets`: a `hidet.build.CompiledGraph`.
+
+        It reads inputs in rows; `orders` names those that lie otherwise, with their axes in memory,
+        outermost first: `{"image": (0, 2, 3, 1)}` for channels last.
+        """
+        return seams.call("build_graph", self, targets, orders=orders)
 
     def correctness_report(self, *inputs: Tensor, float64: bool = False, iteration: int = 0) -> Any:
         """How far each operator, and the whole, compiled here is from what it means: a Report.

@@ -16,12 +16,12 @@ import torch
 from torch._prims_common import make_contiguous_strides_for
 
 from hidet.frontend.running.execute import Runner, View
+from hidet.types.strides import inverse
 from hidet_torch.calling.input_check import like, unlike
 from hidet_torch.importing.foreign import numbers
 from hidet_torch.importing.imported import Interface, LiveInput, Output
 from hidet_torch.memory.dtypes import TO_TORCH
 from hidet_torch.memory.results import Layout, maker
-from hidet_torch.memory.strides import inverse
 from hidet_torch.weights.weight import ALIGNMENT
 from hidet_torch.weights.weights import Weights
 

@@ -8,13 +8,13 @@ from typing import Any
 import torch
 
 from hidet.frontend.running.execute import Runner, View, prepare_runner
+from hidet.types.strides import inverse
 from hidet_torch.calling.fixed import Quick, fixed_call
 from hidet_torch.calling.overwriting import as_written, overwritten
 from hidet_torch.calling.share import Share
 from hidet_torch.importing.foreign import SYMBOLS, numbers
 from hidet_torch.importing.imported import Imported, Interface, LiveInput, Number, Output
 from hidet_torch.memory.streams import stream_of
-from hidet_torch.memory.strides import inverse
 from hidet_torch.memory.tensors import TorchAllocator
 from hidet_torch.weights.weight import ALIGNMENT
 from hidet_torch.weights.weights import Weights

@@ -11,11 +11,12 @@ from hidet.compute.sizes import product
 from hidet.errors import NotYet
 from hidet.graph import Tensor
 from hidet.types import boolean, i64
+from hidet.types.strides import inverse
 from hidet_torch.converters.index import scattered
 from hidet_torch.converters.ordering import scatter_reduce
 from hidet_torch.converters.shape import as_strided
 from hidet_torch.converters.table import aten, torch
-from hidet_torch.memory.strides import inverse, order_of
+from hidet_torch.memory.strides import order_of
 
 RULES = {"add": "add", "multiply": "mul"}
 

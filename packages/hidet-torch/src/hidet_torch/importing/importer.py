@@ -18,6 +18,7 @@ from hidet.frontend.running.staying import HostCall
 from hidet.graph import FlowGraph, Guards, Tensor, assuming, guarded_with, tracing
 from hidet.graph.dims import same
 from hidet.types import TensorType, u8
+from hidet.types.strides import inverse
 from hidet_torch.converters import Untold
 from hidet_torch.converters import torch as table
 from hidet_torch.importing.checks import check_of, check_of_values, is_check
@@ -47,7 +48,7 @@ from hidet_torch.importing.slices import example, is_symbolic_slice, symbolic_sl
 from hidet_torch.importing.subgraph import Subgraph
 from hidet_torch.importing.told import ASSERTS, READS, is_about_sizes, note, size_from
 from hidet_torch.memory.dtypes import hidet_dtype
-from hidet_torch.memory.strides import inverse, order_of
+from hidet_torch.memory.strides import order_of
 from hidet_torch.memory.tensors import device_of
 from hidet_torch.weights.weight import Weight
 

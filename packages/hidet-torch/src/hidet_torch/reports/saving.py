@@ -1,4 +1,4 @@
-"""Compiled models as graphs that need no PyTorch: arrays in rows in, arrays in rows out."""
+"""Compiled models as graphs that need no PyTorch: arrays in, arrays in rows out."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from hidet.graph.axis_guard import AxisGuard
 from hidet.graph.guards import below, merged
 from hidet.graph.rewrite import outputs_from
 from hidet.types import TensorType
+from hidet.types.strides import inverse
 from hidet_torch.importing.imported import Imported, LiveInput, Output
-from hidet_torch.memory.strides import inverse
 from hidet_torch.memory.tensors import storage_of, view_shape
 
 NO_FILE = "a file holds no PyTorch: replace these operators, or save the parts without them"
@@ -68,6 +68,12 @@ def standalone(imported: Imported, held: Sequence[Any], limits: Mapping[str, Ran
     graph = FlowGraph(inputs, outputs, "model", guards=guards, told=imported.graph.told)
     graph.limits = limits_of(graph, imported.graph, limits)
     return graph
+
+
+def orders_of(imported: Imported, held: Sequence[Any]) -> dict[str, tuple[int, ...]]:
+    """The order of axes in which each input of the standalone graph lay when it was traced."""
+    given = (each for each in imported.inputs if held[each.position] is None)
+    return {each.tensor.name: each.order for each in given}
 
 
 def limits_of(graph: FlowGraph, traced: FlowGraph, limits: Mapping[str, Range]) -> dict[str, Range]:

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 import torch
 
 from hidet.frontend.running.execute import Slot
-from hidet_torch.memory.strides import inverse
+from hidet.types.strides import inverse
 from hidet_torch.memory.tensors import tensor_of
 from hidet_torch.weights.weight import Weight, is_gone, is_same
 from hidet_torch.weights.weights import LIVE, Weights

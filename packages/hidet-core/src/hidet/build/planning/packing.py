@@ -1,13 +1,14 @@
-"""Inputs with gaps between their elements, copied without: kernels read rows."""
+"""Inputs that do not lie as kernels read them, copied without gaps; users are told of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from hidet.runtime.rows import in_rows
+from hidet.types.strides import dense_order, inverse
 
 
 def packed(value: Any, threads: Callable[[], int]) -> Any | None:
@@ -25,3 +26,34 @@ def packed(value: Any, threads: Callable[[], int]) -> Any | None:
 
 CPU = 1
 """The host in DLPack's words."""
+
+
+def copy_notice(called: str, value: Any, order: Sequence[int]) -> str:
+    """That each call copies an input, why, and how to do without.
+
+    `value` has its axes in the `order` in which the graph reads it.
+    """
+    back, rows = inverse(order), tuple(range(len(order)))
+    reads, once = "in rows", "`numpy.ascontiguousarray(x)` or `x.contiguous()` copies it once"
+    if back != rows:
+        copy = f"numpy.ascontiguousarray(x.transpose{tuple(order)})"
+        reads = f"in rows of its axes {tuple(order)}"
+        once = f"`{copy}.transpose{back}` copies it once"
+    steps = strides_of(value)
+    if steps is None:
+        return f"each call copies {called}, which the graph reads {reads}: {once}"
+    shape, strides = (tuple(each[axis] for axis in back) for each in (value.shape, steps))
+    found = dense_order(shape, strides)
+    other = "" if found is None else f"; a graph built for the order {found} takes it as it lies"
+    said = f"each call copies {called} of strides {strides}, which the graph reads {reads}"
+    return f"{said}: {once}{other}"
+
+
+def strides_of(value: Any) -> Sequence[int] | None:
+    """How many elements lie between neighbours along each axis, if the array says it."""
+    stride = getattr(value, "stride", None)
+    if callable(stride):
+        return tuple(stride())
+    if hasattr(value, "strides") and hasattr(value, "itemsize"):
+        return tuple(step // value.itemsize for step in value.strides)
+    return None

@@ -9,6 +9,7 @@ from hidet.errors import BadArgument
 from hidet.runtime.devices.stream import Event, is_capturing
 from hidet.runtime.devices.view import View
 from hidet.types import dtype
+from hidet.types.strides import is_packed
 
 CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
 NAME = b"dltensor"
@@ -179,14 +180,7 @@ def device(of: DLDevice) -> str:
 
 def has_gaps(shape: tuple[int, ...], strides: tuple[int, ...] | None, item: int = 1) -> bool:
     """Whether elements do not lie one after the other; strides count an element as `item`."""
-    if strides is None or 0 in shape:
-        return False
-    expected = item
-    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
-        if size != 1 and stride != expected:
-            return True
-        expected *= size
-    return False
+    return strides is not None and not is_packed(shape, strides, range(len(shape)), item)
 
 
 _forget = Callback(forget)

@@ -31,11 +31,11 @@ from hidet.runtime.plans.variants import conditions
 from hidet.runtime.team import TEAM
 from hidet.types import dtype
 
-FORMAT = 6
-READABLE = (1, 2, 3, 4, 5, FORMAT)
+FORMAT = 7
+READABLE = (1, 2, 3, 4, 5, 6, FORMAT)
 """The formats that are read; the first had no tensor maps, the second no plans that run plans, the
 third none that follow others, the fourth no team of threads, the fifth no launches that sizes
-choose. An archive is written in the oldest
+choose, the sixth no inputs that lie in other orders than rows. An archive is written in the oldest
 after the second that has what it needs."""
 MANIFEST = "manifest.json"
 DAMAGE = (
@@ -81,6 +81,12 @@ class Archive:
         return found
 
     @property
+    def orders(self) -> dict[int, tuple[int, ...]]:
+        """By position, the order in memory of the axes of those inputs that do not lie in rows."""
+        found = (self.main.buffers[number].order for number in self.main.inputs)
+        return {position: order for position, order in enumerate(found) if order}
+
+    @property
     def constants(self) -> frozenset[str]:
         """The names of the weights and derived constants that calls read."""
         return frozenset(
@@ -119,8 +125,10 @@ class Archive:
     @property
     def format(self) -> int:
         """The format that a file of it has."""
-        if any(conditions(step) for plan in self.plans.values() for step in plan.steps):
+        if self.orders:
             return FORMAT
+        if any(conditions(step) for plan in self.plans.values() for step in plan.steps):
+            return 6
         if TEAM in self.binaries:
             return 5
         return 4 if any(each.then is not None for each in self.plans.values()) else 3

@@ -42,10 +42,10 @@ class Piece:
 class Buffer:
     """Memory that steps read and write. `derived` buffers are outputs of the prepare plan.
 
-    An input's name is what users call it; `input0` and so on where they call it nothing.
-    `pieces` are the weights of which it consists, where steps only move those. A `part` is what one
-    step writes of the buffer `within`, of which nobody else writes that: an argument that names it
-    is the address of the whole.
+    An input's name is what users call it, or `input0` and so on; its axes lie in memory in `order`,
+    outermost first (none: in rows). `pieces` are the weights of which it consists, where steps only
+    move those. A `part` is what one step writes of the buffer `within`, of which nobody else writes
+    that: an argument that names it is the address of the whole.
     """
 
     name: str
@@ -54,6 +54,7 @@ class Buffer:
     shape: tuple[Size, ...]
     pieces: tuple[Piece, ...] = ()
     within: int | None = None
+    order: tuple[int, ...] = ()
 
     @property
     def item_bytes(self) -> int:
@@ -91,10 +92,9 @@ class Launch:
 
     `waits`: all threads of the kernel wait for the launches before ahead of their first use of
     memory, so that it may begin early. `signals`: it lets launches after it begin while its last
-    blocks run. `in_place`: buffers that it writes, and for each one that it reads in whose place
-    that may lie. `room`: what is known of where the blocks go. `ahead`: buffers that it reads ahead
-    of its wait for the launches before. `when`: it runs in calls alone in whose sizes all of these
-    hold; another launch computes the same in the others.
+    blocks run. `in_place`: buffers that it writes, and for each one that it reads in whose place it
+    may lie. `room`: what is known of where the blocks go. `ahead`: buffers that it reads before its
+    wait. `when`: it runs in calls in whose sizes all of these hold; others launch another kernel.
     """
 
     binary: str

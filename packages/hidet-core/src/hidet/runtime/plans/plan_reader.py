@@ -189,7 +189,10 @@ class Reader:
         whole = fields.get("within")
         within = None if whole is None else self.numbers([whole], where)[0]
         name = self.text(fields.get("name"), where)
-        return Buffer(name, cast(Role, role), kind, shape, pieces, within)
+        order = self.whole(fields.get("order", []), where)
+        if order and (role != "input" or sorted(order) != [*range(len(shape))]):
+            raise BadArchive(f"{where}, an {role} of {len(shape)} axes, lies in the order {order}")
+        return Buffer(name, cast(Role, role), kind, shape, pieces, within, order)
 
     def piece(self, data: Any, where: str) -> Piece:
         """A weight that lies in a buffer."""
