@@ -145,7 +145,7 @@ def docs(session: nox.Session) -> None:
     torch(session).run("-m", "ci.fences", *names)
     tensorflow(session).run("-m", "ci.fences", *TENSORFLOW)
     site = Environment(session, "mkdocs")  # not "site": mkdocs empties the folder that it writes to
-    site.install("mkdocs-material", "mkdocstrings-python")
+    site.install("mkdocs-material", "mkdocstrings-python", "ruff")  # which breaks long signatures
     quiet = {"NO_MKDOCS_2_WARNING": "1"}
     # Not with --quiet: then no warning is counted, and --strict lets everything pass.
     site.run("-m", "mkdocs", "build", "--strict", env=quiet)

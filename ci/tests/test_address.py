@@ -1,13 +1,11 @@
 """The READMEs of packages stand alone on an index page: their links are absolute, and are ours."""
 
 import tomllib
-from types import SimpleNamespace
 
 import pytest
 
 from ci.address import FILES, PLACE, ROOT, address, link_to, linked, mentions
 from ci.links import LINK, broken
-from ci.site import DOCS, on_page_markdown
 
 READMES = sorted(ROOT.glob("packages/*/README.md"))
 PROJECTS = sorted(ROOT.glob("packages/*/pyproject.toml"))
@@ -50,10 +48,3 @@ def test_the_address_stands_in_metadata_and_readmes_alone():
     others = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("packages/*/src/**/*.py")]
     assert PLACE in mentions()
     assert [file for file in others if address() in file.read_text("utf-8")] == []
-
-
-def test_the_site_leads_to_the_repository_for_what_is_no_page():
-    page = SimpleNamespace(file=SimpleNamespace(abs_src_path=str(DOCS / "reference/index.md")))
-    text = "[a](../faq.md#which-gpus) [b](../../README.md#install) [c](graph.md)"
-    expected = f"[a](../faq.md#which-gpus) [b]({link_to(ROOT / 'README.md')}#install) [c](graph.md)"
-    assert on_page_markdown(text, page) == expected

@@ -60,17 +60,18 @@ def option_page():
     lines = [
         "# Options",
         "",
-        "`with hidet.options.options(name=value): ...` sets options for a block, the environment",
-        "variable for a process. Those that change generated code enter the key of the compile",
-        "cache. This page is made from `hidet.options` (`pytest --update-golden`).",
+        "`with hidet.options.options(name=value): ...` sets options for a block, an environment",
+        "variable sets one for a process: `HIDET_SEARCH_SPACE=1` is `search_space`. Options marked",
+        "with \\* change generated code, and enter the key of the compile cache. This page is made",
+        "from `hidet.options` (`pytest --update-golden`).",
         "",
-        "| option | environment | default | changes code | what it does |",
-        "|---|---|---|---|---|",
+        "| option | default | what it does |",
+        "|---|---|---|",
     ]
     for name, option in OPTIONS.items():
-        changes = "yes" if option.affects_code else ""
-        row = (f"`{name}`", f"`{option.environment}`", f"`{option.default!r}`", changes, option.doc)
-        lines.append("| " + " | ".join(row) + " |")
+        assert option.environment == f"HIDET_{name.upper()}"
+        marked = f"`{name}` \\*" if option.affects_code else f"`{name}`"
+        lines.append(f"| {marked} | `{option.default!r}` | {option.doc} |")
     lines += [
         "",
         "## PassContext",
