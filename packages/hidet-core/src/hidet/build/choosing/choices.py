@@ -185,7 +185,7 @@ def unread(schedule: Schedule, group: Group) -> dict[int, str]:
 
 
 def obstacle(schedule: Schedule, group: Group, place: int) -> str:
-    """Why a schedule cannot read what a group computes for a closed operand; nothing if it can."""
+    """Why a schedule that takes no prologue there cannot read what a group computes, else nothing."""
     assert group.anchor is not None
     tensor = group.anchor.inputs[place]
     if schedule.view is not None:
