@@ -15,6 +15,7 @@ from hidet.build.arguments import READERS, Described, Glance, described, glance,
 from hidet.build.launches import CudaLaunches, HostLaunches, as_number, is_number, sized
 from hidet.build.planning import effects
 from hidet.build.planning.limits import check_shared
+from hidet.build.planning.recipe import lanes_on
 from hidet.build.reports import record
 from hidet.build.target import target_of_device
 from hidet.build.workers.units import Units
@@ -54,7 +55,8 @@ def build_module(module: Module, target: Target | str | None = None) -> Compiled
     if text.partition("+")[0] == SIMULATOR:
         return SimulatedFunction(module, text)
     chosen = chosen_target(module, target)
-    kernels = {each.name: record.lowered(each, each.name) for each in module.kernels}
+    lanes = lanes_on(chosen)
+    kernels = {each.name: record.lowered(each, each.name, lanes=lanes) for each in module.kernels}
     for each in module.kernels:
         check_shared(each, kernels[each.name], chosen)
     units = Units(chosen)

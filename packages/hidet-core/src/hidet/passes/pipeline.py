@@ -25,6 +25,7 @@ from hidet.passes.launches.order_barriers import order_barriers
 from hidet.passes.launches.overlap_launches import overlap_launches
 from hidet.passes.launches.signal_next import signal_next
 from hidet.passes.loops.alternate_loops import alternate_loops
+from hidet.passes.loops.powers_in_vectors import powers_in_vectors
 from hidet.passes.loops.shorten_loops import shorten_loops
 from hidet.passes.loops.split_loops import split_loops
 from hidet.passes.loops.unfold_tasks import unfold_tasks
@@ -70,17 +71,22 @@ CPU: tuple[Pass, ...] = (
 )
 
 
-def passes_for(kind: KernelKind, overlap: int = 0) -> tuple[Pass, ...]:
+def passes_for(kind: KernelKind, overlap: int = 0, lanes: int = 0) -> tuple[Pass, ...]:
     """The passes of a kind of kernel; `overlap`: the threads that a device holds at once on which
-    launches may begin early, 0 on others.
+    launches may begin early, 0 on others; `lanes`: those of vectors of float32 in which a CPU
+    computes powers, 0 where it does so number by number.
 
-    The wait is placed last, so that no pass moves an access to memory ahead of it.
+    The wait is placed last, so that no pass moves an access to memory ahead of it. Powers get
+    vectors while loads have flat addresses, and before arrays that are read by vectors are known.
     """
     if kind is KernelKind.CPU:
-        return CPU
+        place = CPU.index(copy_vectors)
+        return (*CPU[:place], powers_in_vectors(lanes), *CPU[place:]) if lanes else CPU
     return (*CUDA, overlap_launches, signal_next(overlap)) if overlap else CUDA
 
 
-def lower(kernel: Kernel, observers: Iterable[Observer] = (), overlap: int = 0) -> Kernel:
-    """The kernel as code generation takes it; `overlap` as `passes_for` has it."""
-    return run(kernel, passes_for(kernel.kind, overlap), observers)
+def lower(
+    kernel: Kernel, observers: Iterable[Observer] = (), overlap: int = 0, lanes: int = 0
+) -> Kernel:
+    """The kernel as code generation takes it; `overlap` and `lanes` as `passes_for` has them."""
+    return run(kernel, passes_for(kernel.kind, overlap, lanes), observers)

@@ -12,7 +12,7 @@ from hidet import sim
 from hidet.build.choosing.choices import has_schedule
 from hidet.build.choosing.grouping import optimized, united
 from hidet.build.choosing.schedule import implement
-from hidet.build.planning.recipe import overlap_on
+from hidet.build.planning.recipe import lanes_on, overlap_on
 from hidet.fusion import Group, partition
 from hidet.graph import FlowGraph, Op, Tensor, evaluate
 from hidet.ir.kernel import Call, Module
@@ -62,8 +62,8 @@ def simulated(
 
 def as_run(module: Module, target: Target = CUDA) -> Module:
     """A module with its kernels as they are launched: after all passes, with the sizes they use."""
-    overlap = overlap_on(target)
-    lowered = {each.name: lower(each, (), overlap) for each in module.kernels}
+    overlap, lanes = overlap_on(target), lanes_on(target)
+    lowered = {each.name: lower(each, (), overlap, lanes) for each in module.kernels}
 
     def called(call: Call) -> Call:
         sizes = lowered[call.kernel].params[len(call.args) :]

@@ -7,6 +7,7 @@ from hidet.ir.expr import Load, Var, select
 from hidet.ir.functions import FUNCTIONS, call
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.stmt import Declare, For, LoopKind, Store
+from hidet.toolchain.host import ISA_FLAGS
 from hidet.types import boolean, f32, i32
 
 BOUND = {
@@ -16,6 +17,8 @@ BOUND = {
     "cosh": 4.0, "asin": 3.0, "acos": 3.0, "atanh": 4.0,
 }  # fmt: skip
 
+LANES = (1, 8, 16)
+"""Numbers, and vectors of which instruction sets look up powers of 2 in each lane."""
 
 BOUND_OF_TWO = {"atan2": 2.0, "hypot": 1.0, "pow": 4.0}
 
@@ -33,7 +36,7 @@ def applied(name, lanes, more=None):
 
 @pytest.fixture(scope="module")
 def text():
-    return emit([applied(name, lanes) for name in FAST for lanes in (1, 8)])
+    return emit([applied(name, lanes) for name in FAST for lanes in LANES])
 
 
 def grid():
@@ -44,7 +47,7 @@ def grid():
     special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1, 0.6, 0.92, 4, 1e-45, 88.72284],
                        np.float32)  # fmt: skip
     x = np.concatenate([bits, dense, steep, special, np.nextafter(special, np.float32(0))])
-    return np.resize(x, (x.size + 7) // 8 * 8)
+    return np.resize(x, (x.size + 15) // 16 * 16)
 
 
 def pairs():
@@ -63,10 +66,14 @@ def pairs():
                         any_bits[0].view(np.float32)])  # fmt: skip
     y = np.concatenate([seconds, *(e[1].astype(np.float32) for e in (near, usual, whole)),
                         any_bits[1].view(np.float32)])  # fmt: skip
-    return x[: x.size // 8 * 8], y[: y.size // 8 * 8]
+    return x[: x.size // 16 * 16], y[: y.size // 16 * 16]
 
 
-FLAG_SETS = [("-O3", "-mavx2", "-mfma"), ("-O2", "-ffp-contract=off")]
+FLAG_SETS = [
+    ("-O3", "-mavx2", "-mfma"),
+    ("-O2", "-ffp-contract=off"),
+    ("-O3", *ISA_FLAGS["avx512"]),
+]
 
 
 @pytest.mark.parametrize("flags", FLAG_SETS, ids=str)
@@ -85,7 +92,7 @@ def check(library, name, operands, bound):
         rounded = exact.astype(np.float32)
         ulp = np.spacing(np.abs(rounded)).astype(np.float64)
     special, y = ~np.isfinite(rounded), np.zeros_like(rounded)
-    for lanes in (1, 8):
+    for lanes in LANES:
         library(f"{name}_{lanes}", *operands, y, y.size)
         with np.errstate(all="ignore"):
             error = np.where(special, 0, np.abs(y.astype(np.float64) - exact) / ulp)
@@ -99,12 +106,12 @@ def check(library, name, operands, bound):
 @pytest.mark.parametrize("flags", FLAG_SETS, ids=str)
 def test_one_plus_erf_keeps_what_is_left_of_one(compile_cpp, flags):
     """A unit and a half of a number from 1 to 2, and left of 0 digits that the sum would lose."""
-    text, x = emit([applied("erf", lanes, 1.0) for lanes in (1, 8)]), grid()
+    text, x = emit([applied("erf", lanes, 1.0) for lanes in LANES]), grid()
     assert "one_plus_erf_f32" in text
     library, left = compile_cpp(text, *flags), (x > -3) & (x < 0)
     with np.errstate(all="ignore"):
         exact = FUNCTIONS["erfc"].numpy(-x.astype(np.float64))
-    for lanes in (1, 8):
+    for lanes in LANES:
         y = np.zeros_like(x)
         library(f"erf_{lanes}", x, y, x.size)
         np.testing.assert_allclose(y, exact, rtol=0, atol=1.5 * 2.0**-23)
@@ -121,7 +128,7 @@ def test_powers_below_one_are_right_or_zero(text, compile_cpp, flags):
     with np.errstate(invalid="ignore"):
         exact = np.exp(x.astype(np.float64))
     normal = exact >= least
-    for lanes in (1, 8):
+    for lanes in LANES:
         y = np.zeros_like(x)
         library(f"exp_nonpositive_{lanes}", x, y, x.size)
         ulp = np.spacing(exact[normal].astype(np.float32)).astype(np.float64)
@@ -134,13 +141,13 @@ def test_powers_below_one_are_right_or_zero(text, compile_cpp, flags):
 
 @pytest.mark.parametrize("flags", FLAG_SETS, ids=str)
 def test_one_plus_exp_is_as_exact_as_both(compile_cpp, flags):
-    text, x = emit([applied("exp", lanes, 1.0) for lanes in (1, 8)]), grid()
+    text, x = emit([applied("exp", lanes, 1.0) for lanes in LANES]), grid()
     assert "one_plus_exp_f32" in text
     library = compile_cpp(text, *flags)
     with np.errstate(all="ignore"):
         exact = 1 + np.exp(x.astype(np.float64))
         rounded = exact.astype(np.float32)
-    for lanes in (1, 8):
+    for lanes in LANES:
         y = np.zeros_like(x)
         library(f"exp_{lanes}", x, y, x.size)
         special = ~np.isfinite(rounded)

@@ -28,7 +28,7 @@ from hidet.runtime.plans.plan import Argument, Launch, Pointer, Scalar, has_fixe
 from hidet.runtime.plans.room import Room
 from hidet.runtime.plans.sizes import Relation
 from hidet.target import PAIR, Target
-from hidet.types import TensorType
+from hidet.types import TensorType, f32
 
 T = TypeVar("T")
 RESERVED = 1024
@@ -66,11 +66,11 @@ def recipe(made: Implemented, target: Target, observers: Sequence[Observer] = ()
     module = made.module
     numbers = {var: i for i, var in enumerate((*module.params, *module.workspaces))}
     launches, functions, notes = [], [], []
-    overlap = overlap_on(target)
+    overlap, lanes = overlap_on(target), lanes_on(target)
     for call in module.calls:
         kernel = module.kernel(call.kernel)
         tensors = [arg for arg in call.args if arg in numbers]
-        lowered = record.lowered(kernel, label(made, kernel), observers, overlap)
+        lowered = record.lowered(kernel, label(made, kernel), observers, overlap, lanes)
         pairs = in_place(lowered) if options.in_place.get() else []
         made_launch = launch(lowered, [numbers[each] for each in tensors], pairs)
         room = room_of(lowered, target) if made_launch.waits else None
@@ -88,6 +88,12 @@ def overlap_on(target: Target) -> int:
     """The threads that a target holds at once, where launches may begin early; 0 elsewhere."""
     early = options.overlap_launches.get() and target.has_feature("programmatic_launch")
     return target.cores * target.max_threads_per_sm if early else 0
+
+
+def lanes_on(target: Target) -> int:
+    """The lanes of vectors of float32 in which a CPU computes powers; 0 where no instruction looks
+    a number up for each lane."""
+    return target.vector_bytes // f32.nbytes if target.has_feature("avx2") else 0
 
 
 def shared_bytes(kernel: Kernel, target: Target) -> int:

@@ -25,23 +25,24 @@ from hidet.target import Target
 
 
 def lowered(
-    kernel: Kernel, label: str, observers: Sequence[Observer] = (), overlap: int = 0
+    kernel: Kernel, label: str, observers: Sequence[Observer] = (), overlap: int = 0, lanes: int = 0
 ) -> Kernel:
     """The kernel ready for code generation, under a name of its own that begins with `label`.
 
     Its stages are checked and written down where the options say so. Where a device holds so many
     threads at once (`overlap`), launches may begin before those they depend on have ended; 0: not.
+    A CPU computes powers in vectors of so many `lanes`; 0: number by number.
     """
     watching = [*observers]
     if options.check.get():
         watching.append(Check())
     if not options.dump.get():
-        return unique(lower(kernel, watching, overlap), label)
+        return unique(lower(kernel, watching, overlap, lanes), label)
     folder = Path(options.dump.get(), unique(kernel, label).name)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "00-scheduled.txt").write_text(f"{kernel}\n")
     dump = Dump(folder)
-    made = unique(lower(kernel, [dump, *watching], overlap), label)
+    made = unique(lower(kernel, [dump, *watching], overlap, lanes), label)
     emit, suffix = (cuda.emit, "cu") if made.kind is KernelKind.CUDA else (cpu.emit, "cpp")
     (folder / f"{dump.count + 1:02}-kernel.{suffix}").write_text(emit([made]))
     return made

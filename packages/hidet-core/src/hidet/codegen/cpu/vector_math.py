@@ -14,6 +14,7 @@ from __future__ import annotations
 from hidet.codegen.common.prelude import Part
 from hidet.codegen.cpu.vector_erf import VECTOR_ERF
 from hidet.codegen.cpu.vector_pairs import VECTOR_PAIRS
+from hidet.codegen.cpu.vector_powers import VECTOR_POWERS
 from hidet.codegen.cpu.vector_trigonometry import FUNCTIONS, VECTOR_TRIGONOMETRY
 
 OWN = (
@@ -41,89 +42,7 @@ template <class F> INLINE F with_sign(F x, F of) {
         """\
 template <int N> struct Floats { typedef float type __attribute__((vector_size(4 * N))); };"""
     ),
-    # e^r - 1 of what whole powers of 2 leave.
-    "expm1_of_rest": Part(
-        """\
-template <class F> INLINE F expm1_of_rest(F r) {
-  F p = 0.0013950807f * r + 0.008369073f;
-  p = p * r + 0.041666202f;
-  p = p * r + 0.16666517f;
-  p = p * r + 0.5f;
-  return p * (r * r) + r;
-}"""
-    ),
-    # p 2^n in two factors, as n, in the last bits of `shifted`, may be beyond what one holds.
-    "times_power": Part(
-        """\
-template <class F> INLINE F times_power(F p, F shifted) {
-  const Int<F> power = bits<Int<F>>(shifted) - (0x4b400000 - 254), half = power >> 1;
-  return p * bits<F>(half << 23) * bits<F>((power - half) << 23);
-}""",
-        ("same_bits",),
-    ),
-    # x = n log 2 + r; e^r by a polynomial, and n in the last bits of `shifted`. The limits of x are
-    # variables: of limits that it knows GCC makes cases of their own, each with a polynomial, by
-    # masks for AVX-512, and in some loops by branches for AVX2, five times as slow.
-    "exp_of_rest": Part(
-        """\
-__attribute__((weak, visibility("hidden"))) float exp_low = -104.5f, exp_high = 89.0f;
-__attribute__((weak, visibility("hidden"))) float exp_least = -86.0f, exp_normal = -87.33654f;
-template <class F> INLINE F exp_of_rest(F x, F &shifted) {
-  shifted = x * 1.44269504f + 12582912.0f;
-  const F n = shifted - 12582912.0f;
-  const F r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
-  return expm1_of_rest<F>(r) + 1.0f;
-}""",
-        ("same_bits", "expm1_of_rest"),
-    ),
-    "exp_f32": Part(
-        """\
-template <class F> INLINE F exp_f32(F x) {
-  x = x > exp_high ? all<F>(exp_high) : x;
-  x = x < exp_low ? all<F>(exp_low) : x;
-  F shifted;
-  const F p = exp_of_rest<F>(x, shifted);
-  return times_power<F>(p, shifted);
-}""",
-        ("exp_of_rest", "times_power"),
-    ),
-    # The same of x that is 0 at most, with 0 for what is no normal number: one factor of 2^n.
-    "exp_nonpositive_f32": Part(
-        """\
-template <class F> INLINE F exp_nonpositive_f32(F x) {
-  F shifted;
-  F p = exp_of_rest<F>(x, shifted);
-  p = p * bits<F>((bits<Int<F>>(shifted) - (0x4b400000 - 127)) << 23);
-  return x < exp_normal ? F{} : p;
-}""",
-        ("exp_of_rest",),
-    ),
-    # 1 + e^x, as in sigmoids: small powers do not matter, and half of the largest is a number.
-    "one_plus_exp_f32": Part(
-        """\
-template <class F> INLINE F one_plus_exp_f32(F x) {
-  x = x > exp_high ? all<F>(exp_high) : x;
-  x = x < exp_least ? all<F>(exp_least) : x;
-  F shifted;
-  const F p = exp_of_rest<F>(x, shifted);
-  const F half = p * bits<F>((bits<Int<F>>(shifted) - (0x4b400000 - 126)) << 23);
-  return half * 2.0f + 1.0f;
-}""",
-        ("exp_of_rest",),
-    ),
-    # The same where e^x is a normal number, and for at most 26 log 2 right to the same bits: one
-    # factor of 2^n, and log 2 in one part.
-    "exp_near_f32": Part(
-        """\
-template <class F> INLINE F exp_near_f32(F x) {
-  const F shifted = x * 1.44269504f + 12582912.0f;
-  const F n = shifted - 12582912.0f;
-  const F r = x - n * 0.69314718f;
-  const F p = expm1_of_rest<F>(r) + 1.0f;
-  return p * bits<F>((bits<Int<F>>(shifted) - (0x4b400000 - 127)) << 23);
-}""",
-        ("same_bits", "expm1_of_rest"),
-    ),
+    **VECTOR_POWERS,
     # A variable, as the limits of exp: of logits that are limited GCC makes cases otherwise.
     "log_zero": Part("""__attribute__((weak, visibility("hidden"))) float log_zero = 0.0f;"""),
     # x = 2^k m with m around 1; log m by the series of the inverse hyperbolic tangent.

@@ -7,11 +7,10 @@ from typing import Any
 
 from hidet.ir.expr import Cast, Const, Expr, Load, Var
 from hidet.ir.kernel import Kernel, KernelKind
-from hidet.ir.linear import Terms
 from hidet.ir.stmt import Assign, Declare, For, Store
-from hidet.ir.walk import find, substitute, variables
+from hidet.ir.walk import find, substitute
 from hidet.passes.base import kernel_pass
-from hidet.passes.loops.vector_loops import with_vector_loops
+from hidet.passes.loops.vector_loops import is_next, with_vector_loops
 from hidet.types import DType, Scope, TensorType, bf16, f16, f32, i32
 
 MOST = 16
@@ -86,10 +85,3 @@ def copied(loop: For, lanes: Mapping[Expr, int]) -> Any:
 def may_convert(source: DType, to: DType) -> bool:
     """Whether there are vectors of what elements become on the way: of 16 bits they become f32."""
     return source is to or (source in (f16, bf16) and to is f32)
-
-
-def is_next(index: Expr, turn: Var) -> bool:
-    """Whether an index is the next one in the next turn of a loop."""
-    form = Terms().form(index)
-    others = any(turn in variables(list(each)) for each in form if each != (turn,))
-    return form.get((turn,)) == 1 and not others

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from hidet.ir.expr import Expr, Var
 from hidet.ir.kernel import Kernel, KernelKind
+from hidet.ir.linear import Terms
 from hidet.ir.stmt import For, LoopKind, Stmt
-from hidet.ir.walk import rebuild_statements
+from hidet.ir.walk import rebuild_statements, variables
 from hidet.passes.base import with_body
 
 
@@ -21,3 +23,10 @@ def with_vector_loops(kernel: Kernel, change: Callable[[For], Any]) -> Kernel:
         return change(node) if isinstance(node, For) and node.kind is LoopKind.VECTOR else node
 
     return with_body(kernel, rebuild_statements(kernel.body, changed))
+
+
+def is_next(index: Expr, turn: Var) -> bool:
+    """Whether an index is the next one in the next turn of a loop."""
+    form = Terms().form(index)
+    others = any(turn in variables(list(each)) for each in form if each != (turn,))
+    return form.get((turn,)) == 1 and not others
