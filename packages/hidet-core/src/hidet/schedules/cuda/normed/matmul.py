@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
+from hidet.compute.strides import StridedView
 from hidet.ir.kernel import Module
 from hidet.lang import Global, Shared, attr, minimum, script, script_module, shared_tensor
 from hidet.ops.reductions.partial_statistics import LinearMoments, NormedLinear, OfRows, runs_of
@@ -24,6 +25,7 @@ from hidet.schedules.cuda.warpgroups.barriers import pipeline_of
 from hidet.schedules.cuda.warpgroups.lines import staging_shape
 from hidet.schedules.cuda.warpgroups.loop import share_tile, take_tiles
 from hidet.schedules.cuda.warpgroups.matmul import MatrixWarpgroups, by_wgmma
+from hidet.schedules.cuda.warpgroups.matrix import Matrix
 from hidet.schedules.cuda.warpgroups.pairs import sums_to
 from hidet.schedules.cuda.warpgroups.ring import Ring, held_by
 from hidet.schedules.cuda.warpgroups.tile_order import Order
@@ -92,7 +94,14 @@ def handable(op: OfRows, target: Target) -> bool:
     return by_wgmma(rows_product(op), target)
 
 
-@schedule_for(LinearMoments, target="cuda", space=Handing, when=handable, closed=(0, 1))
+def view_of(op: OfRows, place: int) -> StridedView:
+    """How tensor maps see x, or the weight."""
+    return Matrix(rows_product(op), place == 0, 64).view
+
+
+@schedule_for(
+    LinearMoments, target="cuda", space=Handing, when=handable, closed=(0, 1), view=view_of
+)
 def linear_moments_wgmma(op: LinearMoments, target: Target, point: Handing) -> Scheduled:
     """Tiles of the matmul by warpgroups, and statistics of their runs."""
     made = handing_shared(op, point) if point.slices > 1 else handing(op, target, point)
@@ -172,7 +181,9 @@ def types_of(op: LinearMoments, p: Product) -> dict[str, TensorType]:
     }
 
 
-@schedule_for(NormedLinear, target="cuda", space=Norming, when=handable, closed=(0, 1))
+@schedule_for(
+    NormedLinear, target="cuda", space=Norming, when=handable, closed=(0, 1), view=view_of
+)
 def normed_linear_wgmma(op: NormedLinear, target: Target, point: Norming) -> Scheduled:
     """Tiles of the product by warpgroups, normed before they are written."""
     p, (a_side, b_side), stages = rows_product(op), point.sides(rows_product(op)), point.stages

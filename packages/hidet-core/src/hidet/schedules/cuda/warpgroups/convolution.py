@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hidet import options
+from hidet.compute.strides import StridedView
 from hidet.ops.windows.conv import Conv
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.convolution import has_channels
@@ -56,7 +57,13 @@ def multiplied(p: Windows, target: Target) -> bool:
     return half or along_k_in_bytes(p, target)
 
 
-@schedule_for(Conv, target="cuda", space=ConvWarpgroups, when=by_wgmma, closed=(0, 1))
+def view_of(op: Conv, place: int) -> StridedView:
+    """How tensor maps see x, or the weight."""
+    p = windows_of(op)
+    return (Taps(p, 64) if place else image(p, 64)).view
+
+
+@schedule_for(Conv, target="cuda", space=ConvWarpgroups, when=by_wgmma, closed=(0, 1), view=view_of)
 def conv_wgmma(op: Conv, target: Target, point: ConvWarpgroups) -> Scheduled:
     """Tiles of positions by channels with `wgmma`, brought by the copy engine."""
     return Scheduled(by_warpgroups(op.name, windows_of(op), point, target), point)

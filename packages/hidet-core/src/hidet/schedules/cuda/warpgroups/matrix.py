@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hidet.compute.sizes import Shape, product, same, same_shape
+from hidet.compute.strides import StridedView, in_rows
 from hidet.lang import Int, Pointer, address, cdiv, part, static
 from hidet.lang.cuda import tensor_map, tma_load
 from hidet.schedules.cuda.warpgroups.operand import DEPTH_BYTES, Held, Operand, has_even_rows
@@ -48,6 +49,10 @@ class Matrix(Operand):
         """The operand as a stack of matrices, as they lie in memory."""
         many, k = product(self.stack), self.product.k
         return (many, self.across, k) if self.along_k else (many, k, self.across)
+
+    @property
+    def view(self) -> StridedView:
+        return in_rows(self.shape)
 
     @property
     def stack(self) -> Shape:

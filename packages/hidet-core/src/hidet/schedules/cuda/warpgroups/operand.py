@@ -12,6 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
+from hidet.compute.strides import StridedView
 from hidet.lang import Int, Map, Pointer, Shared, address, part, record, reinterpret
 from hidet.lang.cuda import fence_proxy_async, threadIdx, wgmma_descriptor, wgmma_layout
 from hidet.lang.cuda.wgmma import Descriptor
@@ -106,6 +107,11 @@ class Operand(ABC):
     @abstractmethod
     def turns(self) -> Size:
         """How many tiles there are along k."""
+
+    @property
+    @abstractmethod
+    def view(self) -> StridedView:
+        """How the tensor map sees the operand."""
 
     @abstractmethod
     def map(self, operand: Any) -> Any:

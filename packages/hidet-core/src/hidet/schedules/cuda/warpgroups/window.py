@@ -14,6 +14,7 @@ from typing import Any
 
 from hidet.compute.places import ravel
 from hidet.compute.sizes import numbers, product
+from hidet.compute.strides import StridedView, in_rows
 from hidet.ir.expr import Value, wrap
 from hidet.lang import Int, Map, Pointer, address, part
 from hidet.lang.cuda import im2col_map, tensor_map, tma_load
@@ -115,6 +116,10 @@ class Pixels(Image):
             and max(op.stride) <= LARGEST_STEP
         )
 
+    @property
+    def view(self) -> StridedView:
+        return in_rows(self.of.shape)
+
     def map(self, operand: Any) -> Any:
         form: dict[str, Any] = {
             "steps": self.product.op.stride,
@@ -151,14 +156,17 @@ class Lines(Image):
 
     effort = 2.0
 
-    def map(self, operand: Any) -> Any:
+    @property
+    def view(self) -> StridedView:
         p, op = self.product, self.product.op
-        shape = (p.m - numbers(op.window)[-1] + 1, p.together)
+        return StridedView((p.m - numbers(op.window)[-1] + 1, p.together), (op.each, 1))
+
+    def map(self, operand: Any) -> Any:
         form: dict[str, Any] = {
             "swizzle": self.swizzle,
             "promotion": PROMOTION,
-            "shape": shape,
-            "strides": (op.each,),
+            "shape": self.view.shape,
+            "strides": self.view.strides[:-1],
         }
         return tensor_map(operand, (self.brought, self.depth), **form)
 
@@ -190,9 +198,12 @@ class Taps(Windowed):
     def across(self) -> Size:
         return self.product.n
 
+    @property
+    def view(self) -> StridedView:
+        return in_rows((self.across, self.parts, self.product.together))
+
     def map(self, operand: Any) -> Any:
-        shape = (self.across, self.parts, self.product.together)
-        box = (self.brought, 1, self.depth)
+        box, shape = (self.brought, 1, self.depth), self.view.shape
         return tensor_map(operand, box, swizzle=self.swizzle, promotion=PROMOTION, shape=shape)
 
     @part
