@@ -2,6 +2,10 @@
 
 import subprocess
 import sys
+from importlib import import_module
+from pkgutil import walk_packages
+
+import hidet
 
 FRAMEWORKS = ("torch", "onnx", "tensorflow")
 
@@ -47,3 +51,12 @@ maps = open("/proc/self/maps").read() if sys.platform == "linux" else ""
 print("libcuda.so" in maps)
 """
     assert fresh(code) == "False"
+
+
+def test_no_function_hides_a_package_of_its_name():
+    """`import hidet.schedules.automatic.split as x` looks the packages up as attributes."""
+    for each in walk_packages(hidet.__path__, "hidet."):
+        if each.ispkg:
+            parent, _, name = each.name.rpartition(".")
+            package = import_module(each.name)
+            assert getattr(import_module(parent), name) is package

@@ -27,7 +27,7 @@ from hidet.ops.reductions.partial_statistics import LinearMoments, NormedLinear
 from hidet.ops.tensors.create import Arange, Full
 from hidet.ops.windows.conv import Conv
 from hidet.schedules import load
-from hidet.schedules.automatic import automatic
+from hidet.schedules.automatic import automatic_schedule
 from hidet.schedules.base import SCHEDULES
 from hidet.target import Target
 from hidet.testing.asked import asked
@@ -187,7 +187,7 @@ def test_the_automatic_schedule(kind):
     assert len(found) >= 2
     for op in found:
         definition = op.definition()
-        simulated(op, automatic("kernel", definition.inputs, definition.outputs, TARGET))
+        simulated(op, automatic_schedule("kernel", definition.inputs, definition.outputs, TARGET))
 
 
 CONVOLUTIONS = [

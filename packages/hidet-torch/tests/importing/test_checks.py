@@ -8,9 +8,13 @@ import pytest
 import torch
 from compiling import close, compiled
 from torch import linalg, nn
+from torch.nn import functional
 
+import hidet
 import hidet_torch
 from hidet.errors import BadArgument, ShapeMismatch
+from hidet.frontend.importing.report import FallbackWarning
+from hidet_torch.reports.saving import UncheckedWarning
 
 
 class Inverse(nn.Module):
@@ -53,6 +57,64 @@ def test_a_file_has_no_check(tmp_path: Path) -> None:
     with pytest.raises(BadArgument, match="raises by the values of a tensor") as caught:
         fast.save(tmp_path / "inverse.hidet")
     assert "inv_ex" in str(caught.value)
+
+
+class Classes(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return functional.one_hot(x, 5).float() @ torch.eye(5)
+
+
+@torch.no_grad()
+def test_what_a_function_asserts_of_values_is_checked() -> None:
+    def function(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        torch._assert_async((x > 0).all(), "x has to be positive")
+        torch._assert_async(y.sum() < 9, "y is too large")
+        return x.log() + y
+
+    fast = compiled(function, options={"fallback": "error"})
+    x, y = torch.rand(3, 4) + 0.5, torch.rand(4)
+    for _ in range(2):
+        close(fast(x, y), function(x, y))
+        with pytest.raises(RuntimeError, match="x has to be positive"):
+            fast(x - 2, y)
+        with pytest.raises(RuntimeError, match="y is too large"):
+            fast(x, y + 9)
+
+
+@torch.no_grad()
+def test_classes_are_checked_and_a_file_says_that_it_does_not(
+    tmp_path: Path,
+) -> None:
+    x = torch.tensor([0, 4, 2])
+    for fast in (
+        compiled(Classes(), options={"fallback": "error"}),
+        hidet_torch.compile(Classes(), x, fallback="error"),
+    ):
+        close(fast(x), Classes()(x))
+        for wrong, said in ((5, "smaller than num_classes"), (-1, "non-negative")):
+            with pytest.raises(RuntimeError, match=said):
+                fast(torch.tensor([0, 1, wrong]))
+    with pytest.warns(UncheckedWarning, match=r"asserts: one_hot: .*non-negative.*num_classes"):
+        fast.save(tmp_path / "classes.hidet")
+    close(hidet.load(tmp_path / "classes.hidet")(x).torch(), Classes()(x))
+
+
+@torch.no_grad()
+def test_assertions_in_branches_leave_these_to_pytorch() -> None:
+    def branch(x: torch.Tensor) -> torch.Tensor:
+        torch._assert_async(x.sum() < 4, "too much")
+        return x * 2
+
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return torch.cond(x[0] > 0, branch, torch.neg, (x,)) + 1
+
+    x = torch.ones(3)
+    fast = compiled(function)
+    with pytest.warns(FallbackWarning):
+        found = fast(x)
+    close(found, function(x))
+    with pytest.raises(RuntimeError, match="too much"):
+        fast(2 * x)
 
 
 @torch.no_grad()

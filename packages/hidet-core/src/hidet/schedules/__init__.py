@@ -1,6 +1,6 @@
 """How operators are computed: schedules written for them, and the automatic one for the rest."""
 
-from hidet.schedules.automatic import automatic
+from hidet.schedules.automatic import automatic_schedule
 from hidet.schedules.base import (
     SCHEDULES,
     Candidate,
@@ -18,7 +18,7 @@ __all__ = [
     "Choice",
     "Schedule",
     "Scheduled",
-    "automatic",
+    "automatic_schedule",
     "candidates",
     "choice",
     "points",

@@ -10,7 +10,7 @@ from hidet import seams, sim
 from hidet.codegen import cpu
 from hidet.graph import OPERATORS, refer
 from hidet.passes.pipeline import lower
-from hidet.schedules.automatic import automatic
+from hidet.schedules.automatic import automatic_schedule
 from hidet.target import Target
 from hidet.testing.compare import assert_close
 from hidet.testing.fused import as_run
@@ -28,7 +28,7 @@ HERE = Target.parse("cpu" if probe_isa() == "generic" else f"cpu+{probe_isa()}")
 
 def scheduled(op, target, name="kernel"):
     definition = op.definition()
-    return automatic(name, definition.inputs, definition.outputs, target)
+    return automatic_schedule(name, definition.inputs, definition.outputs, target)
 
 
 def results(op):

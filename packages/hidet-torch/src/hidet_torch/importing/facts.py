@@ -12,11 +12,10 @@ from hidet.errors import NotYet
 from hidet.graph import Tensor
 from hidet_torch.memory.tensors import device_of
 
-CHECKS = (
-    torch.ops.aten._assert_tensor_metadata.default,
-    torch.ops.aten._assert_async.msg,
-)
+CHECKS = (torch.ops.aten._assert_tensor_metadata.default,)
 """Checks of what the graph was traced for; they compute nothing."""
+ASSERTIONS = (torch.ops.aten._assert_async.msg, torch.ops.aten._assert_async.default)
+"""What a model asserts of the values of a call."""
 STRIDED = (torch.ops.aten.as_strided.default, torch.ops.aten.as_strided_scatter.default)
 """Operators on the memory of their first operand; their converters get the traced tensor too."""
 

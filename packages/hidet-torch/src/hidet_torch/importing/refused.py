@@ -8,7 +8,7 @@ import torch
 
 from hidet.errors import NotYet
 from hidet.frontend.importing.coverage import Coverage, Use
-from hidet_torch.importing.facts import CHECKS
+from hidet_torch.importing.facts import ASSERTIONS, CHECKS
 from hidet_torch.importing.place import place_of
 from hidet_torch.importing.told import is_about_sizes
 
@@ -49,4 +49,4 @@ def is_operator(node: torch.fx.Node) -> bool:
     """Whether a node computes a tensor, rather than a size or a check."""
     is_size = isinstance(node.meta.get("val"), torch.SymInt | int) or is_about_sizes(node)
     is_own = isinstance(node.target, torch._ops.OperatorBase)  # none of Python's
-    return is_own and not is_size and node.target not in CHECKS
+    return is_own and not is_size and node.target not in (*CHECKS, *ASSERTIONS)

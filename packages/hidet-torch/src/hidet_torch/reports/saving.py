@@ -10,6 +10,7 @@ import torch
 
 from hidet import ops
 from hidet.errors import BadArgument
+from hidet.errors.warning import warn
 from hidet.frontend.importing.report import require_complete
 from hidet.graph import FlowGraph, Tensor
 from hidet.graph.axis_guard import AxisGuard
@@ -17,11 +18,17 @@ from hidet.graph.guards import below, merged
 from hidet.graph.rewrite import outputs_from
 from hidet.types import TensorType
 from hidet.types.strides import inverse
+from hidet_torch.importing.checks import only_asserted
 from hidet_torch.importing.imported import Imported, LiveInput, Output
 from hidet_torch.memory.tensors import storage_of, view_shape
 
 NO_FILE = "a file holds no PyTorch: replace these operators, or save the parts without them"
 """What to do about operators that only PyTorch can run."""
+
+
+class UncheckedWarning(UserWarning):
+    """A graph without PyTorch does not check what the model asserts of the values of a call."""
+
 
 Range: TypeAlias = tuple[int, int | None]
 """The least and the greatest number that a size may be; None: there is none."""
@@ -35,12 +42,16 @@ def standalone(imported: Imported, held: Sequence[Any], limits: Mapping[str, Ran
     can do: operators that it runs, writes to inputs or buffers, results that are views of inputs.
     """
     require_complete(imported.coverage, NO_FILE)
-    if imported.calls:
+    asserted = only_asserted(imported.calls.values())
+    if asserted is None:
         raise BadArgument(
             "the model raises by the values of a tensor, in a check that only PyTorch has",
             help="these check nothing: `torch.linalg.inv_ex`, `solve_ex`, `cholesky_ex`, "
             "`lu_factor_ex`, `segment_reduce(unsafe=True)`",
         )
+    if asserted:
+        said = "; ".join(dict.fromkeys(asserted))
+        warn(UncheckedWarning(f"outside of PyTorch nobody checks what the model asserts: {said}"))
     if imported.mutations or imported.updates:
         raise BadArgument("the model writes to its inputs or buffers, which a file does not hold")
     if imported.carriers:

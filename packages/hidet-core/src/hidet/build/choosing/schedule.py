@@ -19,7 +19,7 @@ from hidet.fusion.neighbours import has_neighbours
 from hidet.fusion.ports import ports
 from hidet.graph.tensor import Tensor
 from hidet.ir.kernel import Module
-from hidet.schedules import automatic
+from hidet.schedules import automatic_schedule
 from hidet.schedules.base import AUTOMATIC, Candidate
 from hidet.target import Target
 
@@ -119,7 +119,7 @@ def composed(group: Group, target: Target) -> Module:
     known: dict[Tensor, Grid] = dict(inputs)
     grids = compose(group.nodes, known, group.rounded)
     outputs = [grids[each] for each in group.results]
-    return automatic(group.name, list(inputs.values()), outputs, target)
+    return automatic_schedule(group.name, list(inputs.values()), outputs, target)
 
 
 def reachable(group: Group, module: Module, count: int, parts: Collection[Tensor] = ()) -> bool:

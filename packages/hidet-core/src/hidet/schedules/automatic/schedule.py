@@ -16,7 +16,7 @@ from hidet.schedules.automatic.split import spread_out
 from hidet.target import Target
 
 
-def automatic(
+def automatic_schedule(
     name: str, inputs: Sequence[Input], outputs: Sequence[Grid], target: Target
 ) -> Module:
     """Kernels that compute `outputs` from `inputs`, one for each stage."""
