@@ -4,6 +4,7 @@
     python -m benchmarks.cpu --beside --threads 2 --busy 2              # all, on a busy machine
     python -m benchmarks.cpu resnet50 --beside --dtype bfloat16
     python -m benchmarks.cpu bert_base --systems hidet "hidet, open"    # sizes that calls tell
+    python -m benchmarks.cpu bert_base --batch 4 --systems hidet "hidet, open"
 
 All systems are in one process, on the same weights and inputs, and take turns call by call. With
 one thread times are those that threads are at work, which do not count while other programs have
@@ -19,11 +20,9 @@ import json
 import math
 import os
 import statistics
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +32,7 @@ from torch.export import Dim, ShapesCollection
 
 import hidet_torch
 from benchmarks.exports import Subject, export
+from benchmarks.measure.busy import busy_processes
 from benchmarks.measure.exported import arrays, exact, results, worst
 from benchmarks.measure.in_turns import in_turns
 from benchmarks.measure.machine import headline, installed, machine
@@ -133,10 +133,22 @@ BESIDE = ("eager", "inductor", "ONNX Runtime", "hidet")
 
 
 def measure(
-    network: str, systems: Sequence[str], seconds: float, busy: int = 0, dtype: str = "float32"
+    network: str,
+    systems: Sequence[str],
+    seconds: float,
+    busy: int = 0,
+    dtype: str = "float32",
+    batch: int = 1,
 ) -> list[CpuRow]:
     """A row for each system on a network of `published`, in a type of `DTYPES`."""
-    return compared(network, in_type(published(network), DTYPES[dtype]), systems, seconds, busy)
+    made = repeated(in_type(published(network), DTYPES[dtype]), batch)
+    return compared(network, made, systems, seconds, busy)
+
+
+def repeated(made: Subject, batch: int) -> Subject:
+    """The same network with its inputs so many times, one after the other."""
+    inputs = tuple(x.repeat(batch, *[1] * (x.ndim - 1)) if batch > 1 else x for x in made.inputs)
+    return made._replace(inputs=inputs)
 
 
 def in_type(made: Subject, dtype: torch.dtype) -> Subject:
@@ -176,18 +188,6 @@ def compared(
         else CpuRow(name, s, *(math.nan,) * 4)
         for s in systems
     ]
-
-
-@contextmanager
-def busy_processes(count: int) -> Iterator[None]:
-    """In this block so many other processes compute something without end."""
-    working = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
-    try:
-        yield
-    finally:
-        for each in working:
-            each.kill()
-            each.wait()
 
 
 def cpu_table(rows: Sequence[CpuRow]) -> str:
@@ -237,6 +237,7 @@ def arguments_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=["eager", "hidet"])
     parser.add_argument("--beside", action="store_true", help=f"the systems {', '.join(BESIDE)}")
     parser.add_argument("--dtype", choices=DTYPES, default="float32")
+    parser.add_argument("--batch", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--busy", type=int, default=0, metavar="N", help="busy processes beside")
     parser.add_argument("--seconds", type=float, default=10.0, help="for all systems of a network")
@@ -255,16 +256,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(headline(facts))
     load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
     print(
-        f"{asked.dtype}, {asked.threads} threads, {asked.busy} busy processes beside, "
-        f"load average {load}"
+        f"{asked.dtype}, batch {asked.batch}, {asked.threads} threads, "
+        f"{asked.busy} busy processes beside, load average {load}"
     )
     rows: list[CpuRow] = []
     for name in asked.networks or COMPARED:
-        rows += measure(name, systems, asked.seconds, asked.busy, asked.dtype)
+        rows += measure(name, systems, asked.seconds, asked.busy, asked.dtype, asked.batch)
     print(f"\n{cpu_table(rows)}")
     if asked.json:
         facts |= {"dtype": asked.dtype, "threads": str(asked.threads)}
-        facts |= {"busy": str(asked.busy), "load": load}
+        facts |= {"busy": str(asked.busy), "batch": str(asked.batch), "load": load}
         asked.json.write_text(
             json.dumps({"machine": facts, "rows": [*map(asdict, rows)]}, indent=1)
         )

@@ -3,6 +3,7 @@ framework."""
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections.abc import Callable, Mapping
@@ -36,15 +37,17 @@ def in_turns(
     least: int = 7,
     wait: Call = lambda: None,
     unmeasured: int = 0,
+    most: float = math.inf,
 ) -> dict[str, Times]:
     """The times of calls, the systems one after the other in each round; a round warms up.
 
     `wait` waits for what a call began. So many calls before the measured one are `unmeasured`,
-    once threads of the system before sleep: its weights fill the caches.
+    once threads of the system before sleep: its weights fill the caches. After `most` seconds no
+    round begins any more, once there was one.
     """
     times = {system: Times([], []) for system in calls}
     start, turn = time.perf_counter(), 0
-    while turn <= least or time.perf_counter() - start < seconds:
+    while turn < 2 or (turn <= least or taken(start) < seconds) and taken(start) < most:
         for system, call in calls.items():
             if unmeasured:
                 settle()
@@ -59,6 +62,11 @@ def in_turns(
                 times[system].busy.append((time.process_time() - worked) * 1e3)
         turn += 1
     return times
+
+
+def taken(start: float) -> float:
+    """The seconds since then."""
+    return time.perf_counter() - start
 
 
 def settle(most: float = 0.5) -> None:

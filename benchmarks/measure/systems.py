@@ -98,16 +98,34 @@ SYSTEMS: dict[str, System] = {
 def usual(device: str) -> tuple[str, ...]:
     """What is compared unless something else is asked for."""
     graph = ("eager in a CUDA graph",) if device == "cuda" else ()
-    return ("eager", *graph, TRACING, "inductor", "hidet")
+    return ("eager", *graph, TRACING, "hidet", "inductor")
 
 
-def prepare(system: str, model: Callable[..., Any], inputs: Inputs) -> tuple[Call, float]:
-    """The call, and the seconds from asking for it to its first result."""
-    torch._dynamo.reset()
+def prepare(
+    system: str, model: Callable[..., Any], inputs: Inputs, *, reset: bool = True
+) -> tuple[Call, float]:
+    """The call, and the seconds from asking for it to its first result.
+
+    With `reset` what torch.compile made before is forgotten, the calls of other systems too.
+    """
+    if reset:
+        torch._dynamo.reset()
     start = time.perf_counter()
     call = SYSTEMS[system](model, inputs)
     call()
     return call, time.perf_counter() - start
+
+
+def stop_compiling() -> None:
+    """Drop what inductor's threads have not begun, and wait for what they have.
+
+    They compile on when the thread that asked has given up, beside what is measured next.
+    """
+    from torch._inductor.async_compile import AsyncCompile  # noqa: PLC0415  # takes a second
+
+    if AsyncCompile.pool.cache_info().currsize:
+        AsyncCompile.pool().shutdown(cancel_futures=True)
+        AsyncCompile.pool.cache_clear()
 
 
 @contextmanager

@@ -26,12 +26,18 @@ def milliseconds(call: Call, device: str, *, seconds: float = 0.5, least: int = 
     in a service. On a GPU the time is that between two events around the call, so host time
     counts where the GPU waits for it.
     """
+    times = samples(call, device, seconds=seconds, least=least)
+    return Times(statistics.median(times), min(times))
+
+
+def samples(call: Call, device: str, *, seconds: float = 0.5, least: int = 7) -> list[float]:
+    """The milliseconds of each call that `milliseconds` makes."""
     warm_up(call, device)
-    times = []
+    times: list[float] = []
     end = time.perf_counter() + seconds
     while len(times) < least or time.perf_counter() < end:
         times.append(sample(call, device))
-    return Times(statistics.median(times), min(times))
+    return times
 
 
 def host_microseconds(

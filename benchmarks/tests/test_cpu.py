@@ -78,3 +78,9 @@ def test_busy_processes_end_with_their_block():
         pass
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
+
+
+def test_a_batch_is_the_same_inputs_so_many_times(small):
+    made = cpu.published("small")
+    assert cpu.repeated(made, 3).inputs[0].shape == (12, 8)
+    assert [row.system for row in cpu.measure("small", ["hidet"], 0.0, batch=3)] == ["hidet"]
