@@ -29,7 +29,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.cpu import DTYPES, in_type, repeated
+from benchmarks.cpu import DTYPES, in_type
 from benchmarks.exports import Subject
 from benchmarks.measure.exported import exact, results, worst
 from benchmarks.measure.libraries import set_libraries
@@ -66,7 +66,8 @@ class GpuRow:
 def subject(name: str, dtype: str, batch: int, small: bool = False) -> Subject:
     """A network with its inputs on the CPU, the batch repeated."""
     made = published(name, small, {**PUBLISHED, **OTHERS})
-    return in_type(repeated(made, batch), DTYPES[dtype])
+    inputs = tuple(x.repeat(batch, *[1] * (x.ndim - 1)) if batch > 1 else x for x in made.inputs)
+    return in_type(made._replace(inputs=inputs), DTYPES[dtype])
 
 
 def on_device(made: Subject, device: str) -> Subject:

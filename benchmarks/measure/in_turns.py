@@ -39,15 +39,15 @@ def in_turns(
     unmeasured: int = 0,
     most: float = math.inf,
 ) -> dict[str, Times]:
-    """The times of calls, the systems one after the other in each round; a round warms up.
+    """The times of calls, the systems one after the other in each round.
 
     `wait` waits for what a call began. So many calls before the measured one are `unmeasured`,
-    once threads of the system before sleep: its weights fill the caches. After `most` seconds no
-    round begins any more, once there was one.
+    once threads of the system before sleep: its weights fill the caches. Without them the first
+    round warms up. After `most` seconds no round begins any more, once there was one.
     """
     times = {system: Times([], []) for system in calls}
-    start, turn = time.perf_counter(), 0
-    while turn < 2 or (turn <= least or taken(start) < seconds) and taken(start) < most:
+    start, turn = time.perf_counter(), int(unmeasured > 0)
+    while turn < 2 or (taken(start) < most and (turn <= least or taken(start) < seconds)):
         for system, call in calls.items():
             if unmeasured:
                 settle()

@@ -7,14 +7,16 @@ import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import torch
 
 from benchmarks.measure.accuracy import reference, relative_error
 from benchmarks.measure.counts import kernels, operators
+from benchmarks.measure.first_calls import TRACERS
 from benchmarks.measure.in_turns import in_turns
-from benchmarks.measure.limit import TimeIsUp, time_limit
+from benchmarks.measure.limit import TimeIsUp, one_thread, time_limit
 from benchmarks.measure.systems import TRACING, Inputs, empty_caches, prepare, stop_compiling
 from benchmarks.measure.timing import Call, samples
 from benchmarks.models import build
@@ -73,10 +75,13 @@ def measure(
     call of each system.
     """
     start = time.monotonic()
-    model, inputs = build(name, dtype, device, batch)
-    given = Given(model, inputs, reference(model, inputs))
+    with one_thread():
+        model, inputs = build(name, dtype, device, batch)
+        given = Given(model, inputs, reference(model, inputs))
     rows: list[Row] = []
     calls: dict[str, Call] = {}
+    for each in TRACERS:
+        import_module(each)
     torch._dynamo.reset()
     with empty_caches(), torch.no_grad():
         for system in systems:
@@ -100,13 +105,24 @@ def ready(row: Row, given: Given, end: float) -> tuple[Row, Call | None]:
             error = relative_error(call(), given.expected)
     except TimeIsUp:
         stop_compiling()
-        return replace(row, failure=f"not ready after {left:.0f} s"), None
+        return failed(row, f"not ready after {left:.0f} s"), None
     except Exception as problem:  # reported in the table; the other systems still run
-        return replace(row, failure=f"{type(problem).__name__}: {problem}"), None
-    print(f"{row.network}: {row.system}: ready after {seconds:.1f} s", flush=True)
+        return failed(row, f"{type(problem).__name__}: {problem}"), None
+    told(row, f"ready after {seconds:.1f} s")
     compiles = not row.system.startswith("eager")
     row = replace(row, error=error, compile_seconds=seconds if compiles else 0.0)
     return row, None if row.system == TRACING else call
+
+
+def failed(row: Row, failure: str) -> Row:
+    """The row of a system that will not be called."""
+    told(row, failure)
+    return replace(row, failure=failure)
+
+
+def told(row: Row, news: str) -> None:
+    """A line as soon as something is known."""
+    print(f"{row.network}: {row.system}: {news}", flush=True)
 
 
 def timed(

@@ -49,7 +49,8 @@ def test_on_a_busy_machine_it_ends_and_says_what_was_not_ready(small, capsys):
     assert "not ready after" in lines["inductor"]
     for system in ("eager", "hidet"):
         assert "not ready" not in lines[system]
-        cells = dict(zip(*([c.strip() for c in lines[r].split("|")] for r in ("system", system))))
+        heads, values = (lines[row].split("|") for row in ("system", system))
+        cells = {h.strip(): value for h, value in zip(heads, values, strict=True)}
         assert 0 < float(cells["fastest"]) <= float(cells["ms"])
         assert int(cells["calls"]) >= 1
     assert "2 busy processes beside" in told
