@@ -24,7 +24,7 @@ from benchmarks.measure.systems import usual
 from benchmarks.measure.table import network_table
 
 NETWORKS = ("resnet50", "bert_base")
-SECONDS = 300.0
+SECONDS = 600.0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

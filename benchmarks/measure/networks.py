@@ -17,7 +17,14 @@ from benchmarks.measure.counts import kernels, operators
 from benchmarks.measure.first_calls import TRACERS
 from benchmarks.measure.in_turns import in_turns
 from benchmarks.measure.limit import TimeIsUp, one_thread, time_limit
-from benchmarks.measure.systems import TRACING, Inputs, empty_caches, prepare, stop_compiling
+from benchmarks.measure.systems import (
+    SYSTEMS,
+    TRACING,
+    Inputs,
+    empty_caches,
+    prepare,
+    stop_compiling,
+)
 from benchmarks.measure.timing import Call, samples
 from benchmarks.models import build
 
@@ -98,10 +105,14 @@ def measure(
 
 def ready(row: Row, given: Given, end: float) -> tuple[Row, Call | None]:
     """The row of a system with its first call, and the call if there are to be more."""
+    compiles = not row.system.startswith("eager")
     left = max(end - time.monotonic(), 0.0)
     try:
         with time_limit(left):
-            call, seconds = prepare(row.system, given.model, given.inputs, reset=False)
+            if compiles:
+                call, seconds = prepare(row.system, given.model, given.inputs, reset=False)
+            else:
+                call, seconds = SYSTEMS[row.system](given.model, given.inputs), 0.0
             error = relative_error(call(), given.expected)
     except TimeIsUp:
         stop_compiling()
@@ -109,8 +120,7 @@ def ready(row: Row, given: Given, end: float) -> tuple[Row, Call | None]:
     except Exception as problem:  # reported in the table; the other systems still run
         return failed(row, f"{type(problem).__name__}: {problem}"), None
     told(row, f"ready after {seconds:.1f} s")
-    compiles = not row.system.startswith("eager")
-    row = replace(row, error=error, compile_seconds=seconds if compiles else 0.0)
+    row = replace(row, error=error, compile_seconds=seconds)
     return row, None if row.system == TRACING else call
 
 
