@@ -1,7 +1,8 @@
 """Networks in int8: `python -m benchmarks.quantized`. One process, systems in turns.
 
-On one thread of a CPU beside float32 and ONNX Runtime, by the time that the thread is at work; with
-`--device cuda` beside float16 by hidet-torch, by the clock around ten calls in a row.
+On a CPU beside float32 and ONNX Runtime: on one thread by the time that it is at work, on several
+(`--threads`) by the clock. With `--device cuda` beside float16 by hidet-torch, by the clock around
+ten calls in a row.
 
 A network is exported to ONNX and quantized by ONNX Runtime's own tools: weights signed and by
 channel, activations as `--activations` says (unsigned by default), `QuantizeLinear` and
@@ -16,7 +17,6 @@ import os
 import statistics
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -77,9 +77,9 @@ def exported(
 
 
 def runtime(path: Path) -> Callable[[np.ndarray[Any, Any]], Any]:
-    """A model in ONNX Runtime on one thread."""
+    """A model in ONNX Runtime, on as many threads as PyTorch."""
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
+    options.intra_op_num_threads = torch.get_num_threads()
     session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     return lambda x: session.run(None, {"x0": x})[0]
 
@@ -100,13 +100,10 @@ def measure(network: str, batch: int, rounds: int, activations: str) -> str:
             for system in (runtime, hidet)
         }
     expected = calls["runtime", "float32"](x)
-    times: dict[tuple[str, str], list[float]] = {key: [] for key in calls}
-    for turn in range(rounds + 2):
-        for key, call in calls.items():
-            begin = time.thread_time()
-            call(x)
-            if turn > 1:  # the first two warm up
-                times[key].append((time.thread_time() - begin) * 1e3)
+    given = {key: partial(call, x) for key, call in calls.items()}
+    found = in_turns(given, 0.0, rounds, unmeasured=1)
+    alone = torch.get_num_threads() == 1
+    times = {key: each.busy if alone else each.wall for key, each in found.items()}
     base = statistics.median(times["hidet", "float32"])
     lines = []
     for (system, of), taken in times.items():
@@ -150,15 +147,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("networks", nargs="+", choices=images)
     parser.add_argument("--batch", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=1, help="on a CPU")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--activations", default="uint8", choices=ACTIVATIONS)
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     asked = parser.parse_args(arguments)
-    if asked.device == "cpu" and os.environ.get("OMP_NUM_THREADS") != "1":
-        parser.error("set OMP_NUM_THREADS=1: the time of one thread is measured")
     logging.disable(logging.WARNING)
     if asked.device == "cpu":
-        torch.set_num_threads(1)
+        os.environ["OMP_NUM_THREADS"] = str(asked.threads)
+        torch.set_num_threads(asked.threads)
     print(headline(machine(asked.device)))
     run = measure if asked.device == "cpu" else measure_on_gpu
     for name in asked.networks:

@@ -8,9 +8,10 @@ import statistics
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 Call = Callable[[], Any]
+Key = TypeVar("Key")
 WINDOW = 0.02
 """Seconds; Linux adds to the time of a thread on another core with its ticks, up to ten
 milliseconds apart."""
@@ -32,13 +33,13 @@ class Times:
 
 
 def in_turns(
-    calls: Mapping[str, Call],
+    calls: Mapping[Key, Call],
     seconds: float,
     least: int = 7,
     wait: Call = lambda: None,
     unmeasured: int = 0,
     most: float = math.inf,
-) -> dict[str, Times]:
+) -> dict[Key, Times]:
     """The times of calls, the systems one after the other in each round.
 
     `wait` waits for what a call began. So many calls before the measured one are `unmeasured`,
