@@ -47,7 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 LEGEND = """\
 ms: median time of a call, of so many calls; fastest: the quickest one; far apart, the machine was
-busy. On a CPU the systems take turns; less than seven calls: the time was up.
+busy. On a CPU the systems take turns; less than seven calls: the time was up, of which --seconds
+gives more.
 error: against float64, |out - exact| / |exact|. operators: compiled by hidet; left: to PyTorch.
 compile s: from asking to the first result, with empty caches; tracing alone is the part of it
 that every backend of torch.compile pays; again s: from full ones, where there was time for it."""
