@@ -8,31 +8,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 from hidet.compute.strides import StridedView
-from hidet.ir.kernel import Module
-from hidet.lang import Global, Shared, attr, minimum, script, script_module, shared_tensor
+from hidet.lang import Global, Shared
 from hidet.ops.reductions.partial_statistics import LinearMoments, NormedLinear, OfRows, runs_of
 from hidet.schedules.assemble import assemble, marked, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.contraction import Contraction
-from hidet.schedules.cuda.cluster_partials import ClusterPartials, partials_shape
 from hidet.schedules.cuda.normed.moments import Beside, MomentSums
 from hidet.schedules.cuda.normed.normed import NormedSums
 from hidet.schedules.cuda.normed.shares import BESIDE, SharedMoments, steps_of
 from hidet.schedules.cuda.normed.statistics import Statistics
-from hidet.schedules.cuda.warpgroups.barriers import pipeline_of
-from hidet.schedules.cuda.warpgroups.lines import staging_shape
-from hidet.schedules.cuda.warpgroups.loop import share_tile, take_tiles
 from hidet.schedules.cuda.warpgroups.matmul import MatrixWarpgroups, by_wgmma
 from hidet.schedules.cuda.warpgroups.matrix import Matrix
 from hidet.schedules.cuda.warpgroups.pairs import sums_to
-from hidet.schedules.cuda.warpgroups.ring import Ring, held_by
-from hidet.schedules.cuda.warpgroups.tile_order import Order
+from hidet.schedules.cuda.warpgroups.tile import Tensors, by_warpgroups
 from hidet.schedules.cuda.warpgroups.write import Sums
 from hidet.schedules.product import Product
-from hidet.target import WARP, Target
-from hidet.types import TensorType, f32
+from hidet.target import Target
+from hidet.types import TensorType
 
 WIDEST = 128
 """Columns up to which a thread has registers for a residual beside its sums."""
@@ -41,6 +36,8 @@ WIDEST_NORMED = 192
 
 EARLY = "residual", "bias", "residual_gain", "gain"
 """What is under way while others sum up, as kernels call it."""
+RESULTS = "c", "moments", "scaled"
+"""The results, as kernels call them; the last one only where a gain asks for it."""
 
 
 @lru_cache(maxsize=1024)
@@ -104,79 +101,32 @@ def view_of(op: OfRows, place: int) -> StridedView:
 )
 def linear_moments_wgmma(op: LinearMoments, target: Target, point: Handing) -> Scheduled:
     """Tiles of the matmul by warpgroups, and statistics of their runs."""
-    made = handing_shared(op, point) if point.slices > 1 else handing(op, target, point)
-    return Scheduled(made, point)
+    p, columns, shared = rows_product(op), point.columns, point.slices > 1
 
+    def end(of: Tensors, staged: Any) -> Any:
+        beside = Beside(op, of["residual"], of["bias"], of["residual_gain"], of["gain"])
+        known = p, runs_of(p.n), op.eps, of["residual_moments"]
+        if shared:
+            statistics, results = Statistics(*known, steps_of(point), BESIDE), RESULTS
+            return SharedMoments(p, point, beside, statistics, *(of[each] for each in results))
+        to_c, to_scaled = (written_as(p, staged, of[each], columns) for each in ("c", "scaled"))
+        return MomentSums(p, columns, beside, Statistics(*known), of["moments"], to_c, to_scaled)
 
-def handing(op: LinearMoments, target: Target, point: Handing) -> Module:
-    """The product as one kernel, whose blocks take whole tiles in turns."""
-    p, (a_side, b_side), stages = rows_product(op), point.sides(rows_product(op)), point.stages
-    tiles, types = point.tiles(p), types_of(op, p)
-    with script_module():
-
-        @script(a=p.a, b=p.b, **types)
-        def product(
-            a: Global, b: Global, bias: Global, residual: Global, residual_moments: Global,
-            residual_gain: Global, gain: Global, c: Global, moments: Global, scaled: Global,
-        ) -> None:  # fmt: skip
-            attr.func_name = op.name
-            attr.cuda_grid_dim = minimum(tiles, target.cores)
-            attr.cuda_block_dim = point.threads
-            attr.cuda_min_blocks = 1
-            order = Order(point.block, *point.grid(p))
-            held_a, held_b = held_by(a_side, a, stages), held_by(b_side, b, stages)
-            staged = shared_tensor(p.c.dtype, staging_shape(point.consumers // WARP))
-            beside = Beside(op, residual, bias, residual_gain, gain)
-            statistics = Statistics(p, runs_of(p.n), op.eps, residual_moments)
-            to_c = written_as(p, staged, c, point)
-            to_scaled = written_as(p, staged, scaled, point)
-            end = MomentSums(p, point.columns, beside, statistics, moments, to_c, to_scaled)
-            ring = Ring(point, held_a, held_b, pipeline_of(stages))
-            take_tiles(ring, order, tiles, end)
-
-    made = assemble(op.name, [product], names_of(op), results_of(op))
-    return marked(made, early=EARLY, ahead=point.ahead(p))
-
-
-def handing_shared(op: LinearMoments, point: Handing) -> Module:
-    """The product as one kernel, of which a cluster shares the sum of each tile."""
-    p, (a_side, b_side), stages = rows_product(op), point.sides(rows_product(op)), point.stages
-    types = types_of(op, p)
-    with script_module():
-
-        @script(a=p.a, b=p.b, **types)
-        def product(
-            a: Global, b: Global, bias: Global, residual: Global, residual_moments: Global,
-            residual_gain: Global, gain: Global, c: Global, moments: Global, scaled: Global,
-        ) -> None:  # fmt: skip
-            attr.func_name = op.name
-            attr.cuda_grid_dim = point.tiles(p) * point.slices
-            attr.cuda_block_dim = point.threads
-            attr.cuda_cluster_dim = (point.slices, 1, 1)
-            attr.cuda_min_blocks = 1
-            order = Order(point.block, *point.grid(p))
-            held_a, held_b = held_by(a_side, a, stages), held_by(b_side, b, stages)
-            sums = shared_tensor(f32, partials_shape(point.block, f32))
-            ring = Ring(point, held_a, held_b, pipeline_of(stages))
-            beside = Beside(op, residual, bias, residual_gain, gain)
-            known = p, runs_of(p.n), op.eps, residual_moments
-            statistics = Statistics(*known, steps_of(point), BESIDE)
-            end = SharedMoments(p, point, beside, statistics, c, moments, scaled)
-            share_tile(
-                ring, order, ClusterPartials(sums, point.block, point.consumers, point.slices), end
-            )
-
-    made = assemble(op.name, [product], names_of(op), results_of(op))
-    return marked(made, early=["residual_moments", *EARLY], ahead=point.ahead(p))
+    kernel = by_warpgroups(op.name, p, point, target, types_of(op, p), end)
+    made = assemble(op.name, [kernel], names_of(op), RESULTS[: len(op.results())])
+    early = ("residual_moments", *EARLY) if shared else EARLY
+    return Scheduled(marked(made, early=early, ahead=point.ahead(p)), point)
 
 
 def types_of(op: LinearMoments, p: Product) -> dict[str, TensorType]:
     """The types of operands and results, by what the kernels call them."""
     moments = op.results()[1]
-    columns = {"bias": p.bias, "residual_gain": op.residual_gain, "gain": op.gain}
     return {
-        **{name: operand_type(of, p.c) for name, of in columns.items()},
-        **{"residual": op.residual, "residual_moments": operand_type(op.residual_moments, moments)},
+        "bias": operand_type(p.bias, p.c),
+        "residual": op.residual,
+        "residual_moments": operand_type(op.residual_moments, moments),
+        "residual_gain": operand_type(op.residual_gain, p.c),
+        "gain": operand_type(op.gain, p.c),
         **{"c": p.c, "moments": moments, "scaled": p.c},
     }
 
@@ -186,42 +136,26 @@ def types_of(op: LinearMoments, p: Product) -> dict[str, TensorType]:
 )
 def normed_linear_wgmma(op: NormedLinear, target: Target, point: Norming) -> Scheduled:
     """Tiles of the product by warpgroups, normed before they are written."""
-    p, (a_side, b_side), stages = rows_product(op), point.sides(rows_product(op)), point.stages
-    tiles, bias_type = point.tiles(p), operand_type(op.bias, p.c)
-    with script_module():
+    p, columns = rows_product(op), point.columns
 
-        @script(a=p.a, b=p.b, moments=op.moments, sums_of=op.sums, bias=bias_type, c=p.c)
-        def product(
-            a: Global, b: Global, moments: Global, sums_of: Global, bias: Global, c: Global
-        ) -> None:
-            attr.func_name = op.name
-            attr.cuda_grid_dim = minimum(tiles, target.cores)
-            attr.cuda_block_dim = point.threads
-            attr.cuda_min_blocks = 1
-            order = Order(point.block, *point.grid(p))
-            held_a, held_b = held_by(a_side, a, stages), held_by(b_side, b, stages)
-            staged = shared_tensor(p.c.dtype, staging_shape(point.consumers // WARP))
-            to_c = written_as(p, staged, c, point)
-            statistics = Statistics(p, runs_of(p.k), op.eps, moments)
-            end = NormedSums(op, point.columns, statistics, sums_of, bias, to_c)
-            ring = Ring(point, held_a, held_b, pipeline_of(stages))
-            take_tiles(ring, order, tiles, end)
+    def end(of: Tensors, staged: Any) -> Any:
+        statistics = Statistics(p, runs_of(p.k), op.eps, of["moments"])
+        to_c = written_as(p, staged, of["c"], columns)
+        return NormedSums(op, columns, statistics, of["sums_of"], of["bias"], to_c)
 
-    made = assemble(op.name, [product], names_of(op), ["c"])
+    bias = operand_type(op.bias, p.c)
+    tensors = {"moments": op.moments, "sums_of": op.sums, "bias": bias, "c": p.c}
+    kernel = by_warpgroups(op.name, p, point, target, tensors, end)
+    made = assemble(op.name, [kernel], names_of(op), ["c"])
     return Scheduled(marked(made, early=["sums_of", "bias"], ahead=point.ahead(p)), point)
 
 
-def written_as(p: Product, staged: Shared, c: Global, point: Alone) -> Sums:
+def written_as(p: Product, staged: Shared, c: Global, columns: int) -> Sums:
     """The end of a product whose bias is part of what its sums become before."""
-    return sums_to(staged, None, c, replace(p, bias=None), point.columns, None, None)
+    return sums_to(staged, None, c, replace(p, bias=None), columns, None, None)
 
 
 def names_of(op: OfRows) -> list[str]:
     """What the kernels call the operands that are there."""
     called = {"x": "a", "weight": "b", "sums": "sums_of"}
     return [called.get(each, each) for each in op.operand_labels()]
-
-
-def results_of(op: LinearMoments) -> list[str]:
-    """What the kernels call the results that are asked for."""
-    return ["c", "moments", "scaled"][: len(op.results())]

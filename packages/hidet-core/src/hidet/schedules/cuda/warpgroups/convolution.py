@@ -11,7 +11,7 @@ from hidet.schedules.cuda.tiles.mma import by_tensor_cores
 from hidet.schedules.cuda.tiles.mma_bytes import along_k_in_bytes
 from hidet.schedules.cuda.warpgroups.groups import Warpgroups
 from hidet.schedules.cuda.warpgroups.operand import Operand
-from hidet.schedules.cuda.warpgroups.tile import by_warpgroups
+from hidet.schedules.cuda.warpgroups.tile import contraction
 from hidet.schedules.cuda.warpgroups.window import Lines, Pixels, Taps
 from hidet.schedules.cuda.warpgroups.windows import Sliding, Windows, windows_of
 from hidet.target import Target
@@ -66,4 +66,4 @@ def view_of(op: Conv, place: int) -> StridedView:
 @schedule_for(Conv, target="cuda", space=ConvWarpgroups, when=by_wgmma, closed=(0, 1), view=view_of)
 def conv_wgmma(op: Conv, target: Target, point: ConvWarpgroups) -> Scheduled:
     """Tiles of positions by channels with `wgmma`, brought by the copy engine."""
-    return Scheduled(by_warpgroups(op.name, windows_of(op), point, target), point)
+    return Scheduled(contraction(op.name, windows_of(op), point, target), point)

@@ -10,7 +10,7 @@ from typing import Any
 
 from hidet.cost import REACHED_RATE, Work
 from hidet.ir.kernel import LetsNext
-from hidet.lang import cdiv
+from hidet.lang import cdiv, minimum
 from hidet.schedules.contraction import Contraction
 from hidet.schedules.cuda.cluster_partials import partials_shape
 from hidet.schedules.cuda.warpgroups.operand import Operand
@@ -115,12 +115,20 @@ class Warpgroups(Formed):
         down, across = self.grid(p)
         return down * across * p.batch
 
+    def blocks(self, p: Contraction, target: Target) -> Size:
+        """Blocks of the grid: those that stay, or as many for each tile as share its sum."""
+        if self.slices > 1:
+            return self.tiles(p) * self.slices
+        found: Size = minimum(self.tiles(p), self.resident(p, target) * target.cores)
+        return found
+
     def lets_next(self, p: Contraction, target: Target) -> LetsNext:
         """When the next kernel may begin: at the end of blocks that are alone on multiprocessors
         and take tiles in turns, since some of them have fewer and are done long before the others.
         Llama's gate product, 256 tiles on 132 multiprocessors: blocks of the next kernel that began
         there cost 5 us (H200)."""
-        tiles, alone = self.tiles(p), self.resident(p, target) == 1
+        tiles = self.tiles(p)
+        alone = self.slices == 1 and self.resident(p, target) == 1
         in_turns = isinstance(tiles, int) and tiles > target.cores
         return LetsNext.END if alone and in_turns else LetsNext.READ
 

@@ -10,7 +10,7 @@ from hidet.schedules.cuda.tiles.mma_bytes import along_k_in_bytes
 from hidet.schedules.cuda.warpgroups.groups import Warpgroups
 from hidet.schedules.cuda.warpgroups.matrix import Matrix
 from hidet.schedules.cuda.warpgroups.operand import Operand
-from hidet.schedules.cuda.warpgroups.tile import by_warpgroups
+from hidet.schedules.cuda.warpgroups.tile import contraction
 from hidet.schedules.product import Product, product_of
 from hidet.target import Target
 
@@ -60,4 +60,4 @@ def matmul_wgmma(
     after: AccumulatorEpilogue | None = None,
 ) -> Scheduled:
     """Tiles of the product by warpgroups with `wgmma`, brought by the copy engine."""
-    return Scheduled(by_warpgroups(op.name, product_of(op), point, target, after), point)
+    return Scheduled(contraction(op.name, product_of(op), point, target, after), point)

@@ -7,8 +7,12 @@ over k of a tile, where there are too few.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from hidet.ir.expr import Var
 from hidet.ir.kernel import Module
-from hidet.lang import Global, attr, minimum, script, script_module, shared_tensor
+from hidet.lang import Global, ScriptFunction, attr, meta, script, script_module, shared_tensor
 from hidet.schedules.assemble import assemble, letting_next, marked, operand_type
 from hidet.schedules.base import AccumulatorEpilogue
 from hidet.schedules.contraction import Contraction, names_of
@@ -22,61 +26,65 @@ from hidet.schedules.cuda.warpgroups.pairs import sums_to
 from hidet.schedules.cuda.warpgroups.ring import Ring, held_by
 from hidet.schedules.cuda.warpgroups.tile_order import Order
 from hidet.target import WARP, Target
+from hidet.types import TensorType
+
+Tensors: TypeAlias = Mapping[str, Global]
+"""A kernel's tensors beside a and b, by what it calls them."""
 
 
 def by_warpgroups(
+    name: str, p: Contraction, point: Warpgroups, target: Target,
+    tensors: Mapping[str, TensorType], end: Callable[[Tensors, Any], Any],
+) -> ScriptFunction:  # fmt: skip
+    """The kernel of a contraction. `end`: the record that says what becomes of sums, which the tile
+    loop asks; of the kernel's `tensors`, and the shared memory through which whole sums go."""
+    (a_side, b_side), stages, wide = point.sides(p), point.stages, sum_type(p.a.dtype)
+    tiles, beside = point.tiles(p), {each: Var(each, of) for each, of in tensors.items()}
+
+    with script_module():
+
+        @script(a=p.a, b=p.b, others=meta.types(beside.values()))
+        def product(a: Global, b: Global, others: Any) -> None:
+            attr.func_name = name
+            attr.cuda_grid_dim = point.blocks(p, target)
+            attr.cuda_block_dim = point.threads
+            attr.cuda_cluster_dim = point.slices
+            attr.cuda_min_blocks = point.resident(p, target)
+            order = Order(point.block, *point.grid(p))
+            held_a, held_b = held_by(a_side, a, stages), held_by(b_side, b, stages)
+            if point.slices > 1:
+                sums = shared_tensor(wide, partials_shape(point.block, wide))
+                ring = Ring(point, held_a, held_b, pipeline_of(stages))
+                partials = ClusterPartials(sums, point.block, point.consumers, point.slices)
+                share_tile(ring, order, partials, end(beside, None))
+            else:
+                staged = shared_tensor(p.c.dtype, staging_shape(point.consumers // WARP))
+                ring = Ring(point, held_a, held_b, pipeline_of(stages))
+                take_tiles(ring, order, tiles, end(beside, staged))
+
+    return product
+
+
+def contraction(
     name: str,
     p: Contraction,
     point: Warpgroups,
     target: Target,
     after: AccumulatorEpilogue | None = None,
 ) -> Module:
-    """A matmul as one kernel, with the epilogue `after` on its accumulators."""
-    if point.slices > 1:
-        return in_clusters(name, p, point)
-    (a_side, b_side), stages, resident = point.sides(p), point.stages, point.resident(p, target)
-    tiles = point.tiles(p)
+    """A contraction as one kernel, with the epilogue `after` on its accumulators."""
+    shared = point.slices > 1
     # Registers to hold the bias meanwhile are there where a block is alone.
-    early = p.c.dtype if p.bias is not None and resident == 1 else None
+    alone = not shared and point.resident(p, target) == 1
+    early = p.c.dtype if p.bias is not None and alone else None
 
-    with script_module():
+    def end(of: Tensors, staged: Any) -> Any:
+        if shared:
+            return SharedSums(Epilogue(p, of["bias"], of["c"]))
+        return sums_to(staged, of["bias"], of["c"], p, point.columns, early, after)
 
-        @script(a=p.a, b=p.b, bias=operand_type(p.bias, p.c), c=p.c)
-        def product(a: Global, b: Global, bias: Global, c: Global) -> None:
-            attr.func_name = name
-            attr.cuda_grid_dim = minimum(tiles, resident * target.cores)
-            attr.cuda_block_dim = point.threads
-            attr.cuda_min_blocks = resident
-            order = Order(point.block, *point.grid(p))
-            held_a, held_b = held_by(a_side, a, stages), held_by(b_side, b, stages)
-            staged = shared_tensor(p.c.dtype, staging_shape(point.consumers // WARP))
-            end = sums_to(staged, bias, c, p, point.columns, early, after)
-            ring = Ring(point, held_a, held_b, pipeline_of(stages))
-            take_tiles(ring, order, tiles, end)
-
-    made = assemble(name, [product], names_of(p), ["c"])
+    tensors = {"bias": operand_type(p.bias, p.c), "c": p.c}
+    kernel = by_warpgroups(name, p, point, target, tensors, end)
+    made = assemble(name, [kernel], names_of(p), ["c"])
     made = letting_next(made, point.lets_next(p, target))
     return marked(made, early=["bias"] if early else [], ahead=point.ahead(p))
-
-
-def in_clusters(name: str, p: Contraction, point: Warpgroups) -> Module:
-    """A product as one kernel, of which a cluster shares the sum of each tile."""
-    (a_side, b_side), stages, wide = point.sides(p), point.stages, sum_type(p.a.dtype)
-
-    with script_module():
-
-        @script(a=p.a, b=p.b, bias=operand_type(p.bias, p.c), c=p.c)
-        def product(a: Global, b: Global, bias: Global, c: Global) -> None:
-            attr.func_name = name
-            attr.cuda_grid_dim = point.tiles(p) * point.slices
-            attr.cuda_block_dim = point.threads
-            attr.cuda_cluster_dim = (point.slices, 1, 1)
-            attr.cuda_min_blocks = 1
-            order = Order(point.block, *point.grid(p))
-            held_a, held_b = held_by(a_side, a, stages), held_by(b_side, b, stages)
-            sums = shared_tensor(wide, partials_shape(point.block, wide))
-            ring = Ring(point, held_a, held_b, pipeline_of(stages))
-            partials = ClusterPartials(sums, point.block, point.consumers, point.slices)
-            share_tile(ring, order, partials, SharedSums(Epilogue(p, bias, c)))
-
-    return marked(assemble(name, [product], names_of(p), ["c"]), ahead=point.ahead(p))
