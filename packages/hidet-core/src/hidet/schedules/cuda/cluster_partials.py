@@ -1,7 +1,8 @@
 """Split-K partials of the blocks of a cluster, added up in distributed shared memory.
 
-Each block has the sums of a whole tile over its part of k. Each adds up a part of the tile, reading
-all blocks in the same order: the result does not depend on which one is done first.
+Each block has the sums of a whole tile over its part of k, or several parts of these. Each adds up
+a part of the tile, reading all blocks in the same order: the result does not depend on which one is
+done first.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from hidet.lang import (
     Registers,
     Shared,
     address,
+    grid,
     part,
     record,
     register_tensor,
@@ -34,26 +36,34 @@ def partials_shape(block: tuple[int, int], of: DType) -> tuple[int, int, int, in
 
 @record
 class ClusterPartials:
-    """The sums of a tile in shared memory, where the blocks of a cluster find each other's."""
+    """Parts of the sums of a tile in shared memory, where the blocks of a cluster find each
+    other's; all of them are those of a block alone."""
 
     sums: Shared
+    """By part, 0, row and column."""
     block: tuple[int, int]
     threads: int
     slices: int
+    neighbours: int = 0
+    """Neighbours in a row that a thread adds up at once, if they are not what an access takes."""
 
     @property
     def lanes(self) -> int:
         """Neighbours in a row that a thread adds up at once."""
-        return ACCESS_BYTES // int(self.sums.dtype.nbytes)
+        return self.neighbours or ACCESS_BYTES // int(self.sums.dtype.nbytes)
 
     @part
     def total(self, row: Int, column: Int) -> Registers:
         """Neighbours in a row of the tile, added up over the blocks of the cluster."""
         total = register_tensor(self.sums.dtype, (self.lanes,), init=0)
-        for other in unroll(self.slices):
-            there = mapa(address(self.sums, 0, 0, row, column), other)
-            for v in vectorize(self.lanes):
-                total[v] += there[v]
+        for other, which in unroll(grid(self.slices, self.sums.shape[0])):
+            if self.slices > 1:
+                there = mapa(address(self.sums, which, 0, row, column), other)
+                for v in vectorize(self.lanes):
+                    total[v] += there[v]
+            else:
+                for v in vectorize(self.lanes):
+                    total[v] += self.sums[which, 0, row, column + v]
         return total
 
     @part

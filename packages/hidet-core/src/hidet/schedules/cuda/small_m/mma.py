@@ -96,4 +96,4 @@ class WarpReading(Reading):
             i = mma_c().task(threadIdx.x % WARP, 0)[1] + e % 2
             if i < self.rows:
                 column = own * self.width + pair * 2 + e // 2
-                parts[along // QUAD, i, column] = sums[pair, e]
+                parts[along // QUAD, 0, i, column] = sums[pair, e]

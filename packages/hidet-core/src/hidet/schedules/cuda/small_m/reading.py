@@ -19,21 +19,18 @@ from hidet.lang import (
     Int,
     Registers,
     Shared,
-    address,
     attr,
     cdiv,
-    grid,
     part,
     register_tensor,
     script,
     script_module,
     shared_tensor,
-    unroll,
-    vectorize,
 )
-from hidet.lang.cuda import blockIdx, cluster_sync, mapa, syncthreads, threadIdx
+from hidet.lang.cuda import blockIdx, cluster_sync, syncthreads
 from hidet.schedules.assemble import assemble, marked, operand_type
 from hidet.schedules.contraction import Contraction, names_of
+from hidet.schedules.cuda.cluster_partials import ClusterPartials
 from hidet.schedules.cuda.epilogue import Epilogue
 from hidet.schedules.forms import Formed
 from hidet.schedules.typical import estimated
@@ -186,7 +183,7 @@ class Reading(ABC):
 def small_m(name: str, reading: Reading) -> Module:
     """A contraction of few rows as one kernel."""
     p, point, columns = reading.p, reading.point, reading.columns
-    slices, bias_type = point.slices, operand_type(p.bias, p.c)
+    tile, slices, bias_type = (reading.rows, columns), point.slices, operand_type(p.bias, p.c)
 
     with script_module():
 
@@ -199,13 +196,14 @@ def small_m(name: str, reading: Reading) -> Module:
             left, share, z = blockIdx.x * columns, blockIdx.y, blockIdx.z
             sums = register_tensor(p.wide, reading.sums, init=0)
             reading.gather(a, b, sums, z, left, share)
-            parts = shared_tensor(p.wide, (reading.parts, reading.rows, columns))
+            parts = shared_tensor(p.wide, (reading.parts, 1, reading.rows, columns))
             reading.store(sums, parts)
+            partials = ClusterPartials(parts, tile, point.threads, slices, point.neighbours)
             if slices > 1:
                 cluster_sync()
             else:
                 syncthreads()
-            finish(reading, parts, Epilogue(p, bias, c, left), z, share)
+            partials.add(Epilogue(p, bias, c, left), z, share, 0, 0)
             # A block's shared memory goes with it: it stays until all others have read there.
             if slices > 1:
                 cluster_sync()
@@ -213,27 +211,3 @@ def small_m(name: str, reading: Reading) -> Module:
         kernels = [*p.placing(name, reading.rows, "cuda"), product]
     # No multiprocessor's cache keeps what is read of b: others are to be kept there.
     return marked(assemble(name, kernels, names_of(p), ["c"], p.made), once=["b"])
-
-
-@part
-def finish(reading: Reading, parts: Shared, epilogue: Epilogue, z: Int, share: Int) -> None:
-    """The blocks of a cluster add up all parts, each of its share of the sums, and write them."""
-    width, threads, slices = reading.point.neighbours, reading.point.threads, reading.point.slices
-    across = reading.columns // width
-    groups = reading.rows * across
-    exact = groups % (threads * slices) == 0
-    for turn in range(cdiv(groups, threads * slices)):
-        number = (turn * slices + share) * threads + threadIdx.x
-        if True if exact else number < groups:
-            i, j = number // across, number % across * width
-            total = register_tensor(reading.p.wide, (width,), init=0)
-            for other, which in unroll(grid(slices, reading.parts)):
-                if slices > 1:
-                    there = mapa(address(parts, which, i, j), other)
-                    for lane in vectorize(width):
-                        total[lane] += there[lane]
-                else:
-                    for lane in vectorize(width):
-                        total[lane] += parts[which, i, j + lane]
-            for lane in vectorize(width):
-                epilogue.write(total[lane], z, i, j, lane)

@@ -100,4 +100,4 @@ class ThreadReading(Reading):
             for number in unroll(lanes.held):
                 at = lanes.first(threadIdx.x) + number
                 column = own * self.width + at % self.width
-                parts[along // threads, at // self.width, column] = sums[number]
+                parts[along // threads, 0, at // self.width, column] = sums[number]
