@@ -24,10 +24,12 @@ from hidet.lang import (
     vectorize,
 )
 from hidet.lang.cuda import ldmatrix, mma_sync, threadIdx
+from hidet.mapping import TaskMapping, repeat, spatial
 from hidet.mapping.fragments import matrices, mma_c
 from hidet.schedules.contraction import Contraction
 from hidet.schedules.cuda.tiles.latency import Latency
-from hidet.schedules.cuda.tiles.staging import Side, Source
+from hidet.schedules.cuda.tiles.main_loop import Operands
+from hidet.schedules.cuda.tiles.staging import Side
 from hidet.schedules.cuda.tiles.tile import Tile
 from hidet.schedules.space import choice
 from hidet.target import WARP, Target
@@ -82,13 +84,10 @@ class Warps(Tile):
         """The operands' type."""
         return p.a.dtype.name
 
-    def sides(self, p: Contraction) -> tuple[Side, Side]:
-        """Tiles as their operands lie; eight elements between rows keep ldmatrix from conflicts."""
-        a, b = (
-            Side(p, left, extent, self.depth, self.threads, VECTOR, of.dtype, VECTOR)
-            for left, extent, of in ((True, self.block[0], p.a), (False, self.block[1], p.b))
-        )
-        return a, b
+    def side(self, p: Contraction, left: bool) -> Side:
+        """Tiles as the operand lies; eight elements between rows keep ldmatrix from conflicts."""
+        dtype = (p.a if left else p.b).dtype
+        return Side(p, left, self.extent(left), self.depth, self.threads, VECTOR, dtype, VECTOR)
 
     def shaped(self) -> bool:
         """Whether warps have whole fragments."""
@@ -96,12 +95,15 @@ class Warps(Tile):
         return divided and self.warp_tile[0] % 16 == 0 and self.warp_tile[1] % 16 == 0
 
     def registers(self, p: Contraction) -> int:
-        """Sums, fragments, tiles in flight, and indices."""
+        """Sums, fragments of 32 bytes along k, what is in flight, and indices."""
         rows, columns = self.warp_tile
-        flight = sum(self.block) * self.depth // self.threads // 2
-        if p.scattered:  # an index and half a register for each element
-            flight += self.block[1] * self.depth // self.threads
-        return rows * columns // WARP + (rows + columns) * 16 // WARP // 2 + flight + 40
+        return rows * columns // WARP + (rows + columns) // 4 + self.flight(p) + 40
+
+    def flight(self, p: Contraction) -> int:
+        """Registers of the next tiles, and of an index for each element that is found by itself."""
+        vectors, found = sum(self.block), self.block[1] if p.scattered else 0
+        words = vectors * self.depth * self.side(p, True).dtype.nbytes // 4
+        return words // self.threads + found * self.depth // self.threads
 
     def work_on(self, p: Contraction, target: Target) -> Work:
         """What is moved and computed, and how long a block is under way; see `Latency`."""
@@ -116,17 +118,32 @@ class Warps(Tile):
         """Waits for shared memory are a block's time."""
         return 1.0
 
+    def origin(self, warp: Int) -> tuple[Int, Int]:
+        """The first row and column of a warp's tile in the block's."""
+        row, column = (spatial(*self.warps) * repeat(*self.warp_tile)).task(warp, 0)
+        return row, column
+
     @part
-    def multiply(self, a: Source, b: Source, sums: Registers, number: Int) -> None:
+    def corner(self, left: TaskMapping, right: TaskMapping) -> tuple[Int, Int]:
+        """The row of a lane's first element of fragments `left` of its warp's tile, and the column
+        of that of fragments `right`."""
+        lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
+        row = self.origin(warp)[0] + left.task(lane, 0)[0]
+        column = self.origin(warp)[1] + right.task(lane, 0)[1]
+        return row, column
+
+    @part
+    def multiply(self, operands: Operands, sums: Registers, number: Int) -> None:
         """Each warp adds the product of its parts of two tiles to its sums.
 
         A fragment is two vectors of 16 bytes deep. `ldmatrix` turns elements of 16 bits alone.
         """
+        a, b = operands.a, operands.b
         rows, columns = self.warp_tile
         many_a, many_b, own = rows // 16, columns // 16, Fragments(a.side, b.side)
         half, shape = own.half, f"m16n8k{2 * own.half}"
         lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
-        row, column = warp // self.warps[1] * rows, warp % self.warps[1] * columns
+        row, column = self.origin(warp)
         for deep in unroll(self.depth // (2 * half)):
             part_a = register_tensor(a.side.dtype, (many_a, half))
             part_b = register_tensor(b.side.dtype, (many_b, half))
@@ -149,8 +166,8 @@ class Warps(Tile):
         """Each lane writes its sums, in pairs of neighbours."""
         rows, columns = self.warp_tile
         lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
-        row = top + warp // self.warps[1] * rows + mma_c().task(lane, 0)[0]
-        column = left + warp % self.warps[1] * columns + mma_c().task(lane, 0)[1]
+        row = top + self.origin(warp)[0] + mma_c().task(lane, 0)[0]
+        column = left + self.origin(warp)[1] + mma_c().task(lane, 0)[1]
         for i, half, j in unroll(grid(rows // 16, 2, columns // 8)):
             for v in vectorize(2):
                 total = cast(sums[i, j, half * 2 + v], wide)

@@ -6,15 +6,15 @@ turns no bytes: operands that do not are turned as threads put them there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hidet import options
 from hidet.schedules.contraction import Contraction
 from hidet.schedules.cuda.tiles.mma import Warps
-from hidet.schedules.cuda.tiles.pipeline import Stages, is_copyable
+from hidet.schedules.cuda.tiles.pipeline import Stages, in_pieces, is_copyable
 from hidet.schedules.cuda.tiles.staging import Side
 from hidet.schedules.space import choice
-from hidet.target import WARP, Target
+from hidet.target import Target
 from hidet.types import DType, i8, i32, u8
 
 VECTOR = 16
@@ -47,21 +47,10 @@ class ByteWarps(Warps):
         """Signed and unsigned bytes are multiplied alike."""
         return i8.name
 
-    def sides(self, p: Contraction) -> tuple[Side, Side]:
+    def side(self, p: Contraction, left: bool) -> Side:
         """Tiles along k; sixteen bytes between rows keep ldmatrix from conflicts."""
-        a, b = (
-            AlongK(p, left, extent, self.depth, self.threads, VECTOR, of.dtype, VECTOR)
-            for left, extent, of in ((True, self.block[0], p.a), (False, self.block[1], p.b))
-        )
-        return a, b
-
-    def registers(self, p: Contraction) -> int:
-        """As many bytes take half the registers that half-precision elements do."""
-        rows, columns = self.warp_tile
-        flight = sum(self.block) * self.depth // self.threads // 4
-        if p.scattered:
-            flight += self.block[1] * self.depth // self.threads
-        return rows * columns // 32 + (rows + columns) * 32 // 32 // 4 + flight + 40
+        dtype = (p.a if left else p.b).dtype
+        return AlongK(p, left, self.extent(left), self.depth, self.threads, VECTOR, dtype, VECTOR)
 
 
 @dataclass(frozen=True)
@@ -70,19 +59,13 @@ class ByteStages(ByteWarps, Stages):
 
     depth: int = choice(64, 128)
 
-    def sides(self, p: Contraction) -> tuple[Side, Side]:
-        """Tiles in pieces as wide as all of their elements are there."""
-        a, b = super().sides(p)
-        return (
-            replace(a, vector=min(VECTOR, p.a_together)),
-            replace(b, vector=min(VECTOR, p.b_together)),
-        )
+    def side(self, p: Contraction, left: bool) -> Side:
+        """Tiles along k, in pieces as wide as all of their elements are there."""
+        return in_pieces(super().side(p, left))
 
-    def registers(self, p: Contraction) -> int:
-        """Sums, fragments, and where each copy comes from."""
-        rows, columns = self.warp_tile
-        copies = sum(side.steps for side in self.sides(p))
-        return rows * columns // WARP + (rows + columns) // 4 + 2 * copies + 40
+    def flight(self, p: Contraction) -> int:
+        """Where each copy comes from."""
+        return 2 * sum(side.steps for side in self.sides(p))
 
 
 def in_bytes(p: Contraction, target: Target) -> bool:

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from hidet import options
-from hidet.lang import Int, Registers, cast, f32, grid, part, register_tensor, tf32, unroll
+from hidet.lang import Int, Registers, cast, f32, grid, part, record, register_tensor, tf32, unroll
 from hidet.lang.cuda import syncthreads_or, threadIdx
 from hidet.mapping.fragments import mma_a, mma_b, mma_c
 from hidet.schedules.contraction import Contraction
 from hidet.schedules.cuda.tiles.finite import clear, is_lost
+from hidet.schedules.cuda.tiles.main_loop import Operands, Products, through_registers
 from hidet.schedules.cuda.tiles.mma_tf32 import SingleWarps, bring
-from hidet.schedules.cuda.tiles.staging import Source
-from hidet.schedules.cuda.tiles.tile import through_registers
 from hidet.schedules.cuda.tiles.two_parts import add_products, divide, parts_of
 from hidet.schedules.space import choice
 from hidet.target import WARP, Target
@@ -41,33 +40,33 @@ class PartWarps(SingleWarps):
         return f32
 
     def registers(self, p: Contraction) -> int:
-        """Sums of all tiles and of one, fragments in two parts, tiles in flight, and indices."""
+        """Sums of all tiles and of one, fragments in two parts, what is in flight, and indices."""
         rows, columns = self.warp_tile
-        return rows * columns // WARP + (rows + columns) * 8 // WARP + super().registers(p)
+        return rows * columns // WARP + (rows + columns) // 4 + super().registers(p)
 
     def least_registers(self, p: Contraction) -> int:
         """One part of fragments waits while the other is multiplied."""
-        return self.registers(p) + sum(self.warp_tile) * 8 // WARP
+        return self.registers(p) + sum(self.warp_tile) // 4
 
     def busy(self) -> float:
         """Three products stand for one."""
         return REACHED / PRODUCTS
 
     @part
-    def gather(self, a: Source, b: Source, sums: Registers, first: Int, turns: Any) -> None:
+    def gather(self, operands: Operands, sums: Registers, turns: Any) -> None:
         """The main loop, and once more on CUDA cores where that gave no number."""
-        self.add_up(a, b, sums, first, turns)
+        through_registers(operands, self.products(), sums, turns)
         if syncthreads_or(is_lost(sums)):
             clear(sums)
-            through_registers(a, b, self.multiply_plainly, sums, first, turns)
+            through_registers(operands, PlainProducts(self), sums, turns)
 
     @part
-    def add_up(self, a: Source, b: Source, sums: Registers, first: Int, turns: Any) -> None:
-        """The main loop on tensor cores."""
-        through_registers(a, b, self.multiply, sums, first, turns)
+    def products(self) -> Products:
+        """Those of the main loop on tensor cores."""
+        return Products(self)
 
     @part
-    def multiply(self, a: Source, b: Source, sums: Registers, number: Int) -> None:
+    def multiply(self, operands: Operands, sums: Registers, number: Int) -> None:
         """Each warp adds the product of its parts of two tiles to its sums."""
         rows, columns = self.warp_tile
         many_a, many_b = rows // 16, columns // 8
@@ -78,19 +77,23 @@ class PartWarps(SingleWarps):
                 first = short * SHORT + deep * 8 + mma_a(32).task(lane, 0)[1]
                 part_a, large_a, small_a = parts_of(many_a, 4)
                 part_b, large_b, small_b = parts_of(many_b, 2)
-                bring(a, b, part_a, part_b, number, row, column, first)
+                bring(operands, part_a, part_b, number, row, column, first)
                 divide(part_a, large_a, small_a, True)
                 divide(part_b, large_b, small_b, True)
                 add_products(large_a, small_a, 0, large_b, small_b, found, found, 0, True)
             for i, j, e in unroll(grid(many_a, many_b, 4)):
                 sums[i, j, e] += found[i, j, e]
 
+
+@record
+class PlainProducts(Products):
+    """The same in float32 on CUDA cores, element by element."""
+
     @part
-    def multiply_plainly(self, a: Source, b: Source, sums: Registers, number: Int) -> None:
-        """The same in float32, element by element."""
-        rows, columns = self.warp_tile
-        row, column = self.corner(mma_c(), mma_c())
-        for r in range(self.depth):
+    def multiply(self, operands: Operands, sums: Registers, number: Int) -> None:
+        a, b, (rows, columns) = operands.a, operands.b, self.point.warp_tile
+        row, column = self.point.corner(mma_c(), mma_c())
+        for r in range(self.point.depth):
             for i, j, e in unroll(grid(rows // 16, columns // 8, 4)):
                 down, right = row + i * 16 + e // 2 * 8, column + j * 8 + e % 2
                 left = cast(a.tiles[number, *a.side.element(down, r)], f32)

@@ -11,11 +11,11 @@ from hidet import options
 from hidet.cost import Work
 from hidet.lang import Int, Registers, address, f32, grid, part, register_tensor, tf32, unroll
 from hidet.lang.cuda import mma_sync, threadIdx
-from hidet.mapping import TaskMapping
 from hidet.mapping.fragments import mma_a, mma_b
 from hidet.schedules.contraction import Contraction
+from hidet.schedules.cuda.tiles.main_loop import Operands
 from hidet.schedules.cuda.tiles.mma import Warps
-from hidet.schedules.cuda.tiles.staging import Side, Source
+from hidet.schedules.cuda.tiles.staging import Side
 from hidet.schedules.cuda.tiles.tile import Tile
 from hidet.schedules.space import choice
 from hidet.target import WARP, Target
@@ -43,25 +43,11 @@ class SingleWarps(Warps):
         """What tiles in shared memory are of."""
         return tf32
 
-    def sides(self, p: Contraction) -> tuple[Side, Side]:
-        """Tiles as their operands lie; a warp's words of a fragment are in 32 different banks."""
-        held = self.held()
-        a, b = (
-            Side(p, left, extent, self.depth, self.threads, VECTOR, held, 4 if along else 8)
-            for left, extent, along in (
-                (True, self.block[0], p.a_along_k),
-                (False, self.block[1], p.b_along_k),
-            )
-        )
-        return a, b
-
-    def registers(self, p: Contraction) -> int:
-        """Sums, fragments, tiles in flight, and indices."""
-        rows, columns = self.warp_tile
-        flight = sum(self.block) * self.depth // self.threads
-        if p.scattered:
-            flight += self.block[1] * self.depth // self.threads
-        return rows * columns // WARP + (rows + columns) * 8 // WARP + flight + 40
+    def side(self, p: Contraction, left: bool) -> Side:
+        """Tiles as the operand lies; a warp's words of a fragment are in 32 different banks."""
+        padding = 4 if (p.a_along_k if left else p.b_along_k) else 8
+        shape = self.extent(left), self.depth
+        return Side(p, left, *shape, self.threads, VECTOR, self.held(), padding)
 
     def work_on(self, p: Contraction, target: Target) -> Work:
         """As CUDA cores are estimated, between which and these the estimates choose."""
@@ -73,16 +59,7 @@ class SingleWarps(Warps):
         return min(1.0, 2.0 * rows * columns / (rows + columns) / 48)
 
     @part
-    def corner(self, left: TaskMapping, right: TaskMapping) -> tuple[Int, Int]:
-        """The row of a lane's first element of fragments `left` of its warp's tile, and the column
-        of that of fragments `right`."""
-        (rows, columns), lane, warp = self.warp_tile, threadIdx.x % WARP, threadIdx.x // WARP
-        row = warp // self.warps[1] * rows + left.task(lane, 0)[0]
-        column = warp % self.warps[1] * columns + right.task(lane, 0)[1]
-        return row, column
-
-    @part
-    def multiply(self, a: Source, b: Source, sums: Registers, number: Int) -> None:
+    def multiply(self, operands: Operands, sums: Registers, number: Int) -> None:
         """Each warp adds the product of its parts of two tiles to its sums."""
         rows, columns = self.warp_tile
         many_a, many_b = rows // 16, columns // 8
@@ -91,7 +68,7 @@ class SingleWarps(Warps):
             first = deep * 8 + mma_a(32).task(lane, 0)[1]
             part_a = register_tensor(tf32, (many_a, 4))
             part_b = register_tensor(tf32, (many_b, 2))
-            bring(a, b, part_a, part_b, number, row, column, first)
+            bring(operands, part_a, part_b, number, row, column, first)
             for i, j in unroll(grid(many_a, many_b)):
                 left, right = address(part_a, i, 0), address(part_b, j, 0)
                 mma_sync(left, right, address(sums, i, j, 0), "m16n8k8")
@@ -99,11 +76,12 @@ class SingleWarps(Warps):
 
 @part
 def bring(
-    a: Source, b: Source, part_a: Registers, part_b: Registers,
+    operands: Operands, part_a: Registers, part_b: Registers,
     number: Int, row: Int, column: Int, first: Int,
 ) -> None:  # fmt: skip
     """A lane's elements of fragments of both tiles, for the eight of k that begin at `first`, are
     under way to its registers."""
+    a, b = operands.a, operands.b
     for i, v in unroll(grid(part_a.shape[0], 4)):
         at, r = row + i * 16 + v % 2 * 8, first + v // 2 * 4
         part_a[i, v] = a.tiles[number, *a.side.element(at, r)]

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from hidet.lang import Int, Registers, part, record
+from hidet.lang import Registers, part
 from hidet.schedules.contraction import Contraction
 from hidet.schedules.cuda.tiles.copy_pipeline import CopyPipeline
+from hidet.schedules.cuda.tiles.main_loop import Operands
 from hidet.schedules.cuda.tiles.mma import VECTOR, Warps, by_tensor_cores
-from hidet.schedules.cuda.tiles.staging import Side, Source
+from hidet.schedules.cuda.tiles.staging import Side
 from hidet.schedules.space import choice
-from hidet.target import WARP, Target
+from hidet.target import Target
 
 ACCESSES = (4, 8, 16)
 """Bytes that one asynchronous copy can have."""
@@ -40,52 +41,28 @@ class Stages(Warps):
         """One pair of tiles for each stage."""
         return self.stages
 
-    def sides(self, p: Contraction) -> tuple[Side, Side]:
-        """Tiles as their operands lie, in pieces as wide as all of their elements are there."""
-        a, b = (
-            Side(p, left, extent, self.depth, self.threads, min(VECTOR, whole), of.dtype, VECTOR)
-            for left, extent, of, whole in (
-                (True, self.block[0], p.a, p.a_together),
-                (False, self.block[1], p.b, p.b_together),
-            )
-        )
-        return a, b
+    def side(self, p: Contraction, left: bool) -> Side:
+        """Tiles in pieces as wide as all of their elements are there."""
+        return in_pieces(super().side(p, left))
 
-    def registers(self, p: Contraction) -> int:
-        """Sums, fragments, and where each copy comes from."""
-        rows, columns = self.warp_tile
-        copies = sum(self.block) * self.depth // VECTOR // self.threads
-        return rows * columns // WARP + (rows + columns) * 16 // WARP // 2 + 2 * copies + 40
+    def flight(self, p: Contraction) -> int:
+        """Where each copy comes from, as if pieces were whole."""
+        return 2 * (sum(self.block) * self.depth // VECTOR // self.threads)
 
     @part
-    def gather(self, a: Source, b: Source, sums: Registers, first: Int, turns: Any) -> None:
+    def gather(self, operands: Operands, sums: Registers, turns: Any) -> None:
         """The main loop, with asynchronous copies."""
-        pipe = CopyPipeline(self.stages, Copies(a, b, first))
+        pipe = CopyPipeline(self.stages, operands)
         pipe.begin(turns)
         for turn in range(turns):
             following = turn + pipe.ahead
             pipe.step(following, turns)
-            self.multiply(a, b, sums, turn % self.stages)
+            self.multiply(operands, sums, turn % self.stages)
 
 
-@record
-class Copies:
-    """The tiles of both operands from element `first` of k on."""
-
-    a: Source
-    b: Source
-    first: Any
-
-    @part
-    def begin(self) -> None:
-        """Nothing comes with the first tiles."""
-
-    @part
-    def load(self, stage: Int, turn: Int) -> None:
-        """The copies of a pair of tiles are under way."""
-        depth = self.a.side.depth
-        self.a.side.copy(self.a, stage, self.first + turn * depth)
-        self.b.side.copy(self.b, stage, self.first + turn * depth)
+def in_pieces(side: Side) -> Side:
+    """Tiles that copies bring in pieces of which all elements are there, or none."""
+    return replace(side, vector=min(side.vector, side.together))
 
 
 def is_copyable(p: Contraction) -> bool:

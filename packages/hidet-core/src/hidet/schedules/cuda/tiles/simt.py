@@ -11,9 +11,11 @@ from typing import Any
 
 from hidet.lang import Int, Registers, grid, part, register_tensor, unroll, vectorize
 from hidet.lang.cuda import threadIdx
+from hidet.mapping import repeat, spatial
 from hidet.schedules.contraction import Contraction
+from hidet.schedules.cuda.tiles.main_loop import Operands
 from hidet.schedules.cuda.tiles.mma import by_tensor_cores
-from hidet.schedules.cuda.tiles.staging import Side, Source
+from hidet.schedules.cuda.tiles.staging import Side
 from hidet.schedules.cuda.tiles.tile import Tile
 from hidet.schedules.space import choice
 from hidet.target import ACCESS_BYTES, Target
@@ -46,15 +48,11 @@ class Threads(Tile):
         of = p.c.dtype
         return i32 if of.is_integer and of.bits <= 32 else p.wide
 
-    def sides(self, p: Contraction) -> tuple[Side, Side]:
+    def side(self, p: Contraction, left: bool) -> Side:
         """Tiles with k as their first axis, so that a thread's piece is one access."""
-        dtype = self.sum_type(p)
+        dtype, shape = self.sum_type(p), (self.extent(left), self.depth)
         lanes = ACCESS_BYTES // dtype.nbytes
-        a, b = (
-            Side(p, left, extent, self.depth, self.threads, lanes, dtype, lanes, turned=True)
-            for left, extent in ((True, self.block[0]), (False, self.block[1]))
-        )
-        return a, b
+        return Side(p, left, *shape, self.threads, lanes, dtype, lanes, turned=True)
 
     def shaped(self) -> bool:
         """Whether threads have whole parts."""
@@ -71,22 +69,27 @@ class Threads(Tile):
         """A multiply-add should come with less than a third of a word from shared memory."""
         return min(1.0, prod(self.each) / sum(self.each) / 3)
 
+    def place(self, high: int, broad: int) -> tuple[Any, Any]:
+        """The row and column of a thread's first piece, of so many rows or columns."""
+        threads = (size // each for size, each in zip(self.block, self.each, strict=True))
+        row, column = (spatial(*threads) * repeat(high, broad)).task(threadIdx.x, 0)
+        return row, column
+
     @part
-    def multiply(self, a: Source, b: Source, sums: Registers, number: Int) -> None:
+    def multiply(self, operands: Operands, sums: Registers, number: Int) -> None:
         """Each thread adds the product of its parts of two tiles to its sums."""
         (high, down), (broad, right) = pieces(self, sums.dtype)
-        rows, columns = self.each
-        across = self.block[1] // columns
-        row, column = threadIdx.x // across * high, threadIdx.x % across * broad
+        (rows, columns), tiles_a, tiles_b = self.each, operands.a.tiles, operands.b.tiles
+        row, column = self.place(high, broad)
         for deep in unroll(self.depth):
             part_a = register_tensor(sums.dtype, (rows,))
             part_b = register_tensor(sums.dtype, (columns,))
             for piece in unroll(rows // high):
                 for v in vectorize(high):
-                    part_a[piece * high + v] = a.tiles[number, deep, row + piece * down + v]
+                    part_a[piece * high + v] = tiles_a[number, deep, row + piece * down + v]
             for piece in unroll(columns // broad):
                 for v in vectorize(broad):
-                    part_b[piece * broad + v] = b.tiles[number, deep, column + piece * right + v]
+                    part_b[piece * broad + v] = tiles_b[number, deep, column + piece * right + v]
             for i, j in unroll(grid(rows, columns)):
                 sums[i, j] += part_a[i] * part_b[j]
 
@@ -94,9 +97,7 @@ class Threads(Tile):
     def write(self, sums: Registers, wide: DType, out: Any, z: Any, top: Int, left: Int) -> None:
         """Each thread writes its accumulators, piece by piece."""
         (high, down), (broad, right) = pieces(self, wide)
-        rows, columns = self.each
-        across = self.block[1] // columns
-        row, column = threadIdx.x // across * high, threadIdx.x % across * broad
+        (rows, columns), (row, column) = self.each, self.place(high, broad)
         for i, piece in unroll(grid(rows, columns // broad)):
             for v in vectorize(broad):
                 at = (top + row + i // high * down + i % high, left + column + piece * right + v)

@@ -27,13 +27,14 @@ from hidet.lang import (
     script_module,
     shared_tensor,
 )
-from hidet.lang.cuda import blockIdx, cluster_sync, syncthreads
+from hidet.lang.cuda import blockIdx, cluster_sync
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.contraction import Contraction, names_of
 from hidet.schedules.cuda.cluster_partials import ClusterPartials, partials_shape
 from hidet.schedules.cuda.epilogue import Epilogue, Partial
 from hidet.schedules.cuda.registers import enough_registers
 from hidet.schedules.cuda.slices import add_slices, slices_type
+from hidet.schedules.cuda.tiles.main_loop import Operands, Products, through_registers
 from hidet.schedules.cuda.tiles.staging import Side, Source
 from hidet.schedules.forms import Formed
 from hidet.schedules.typical import estimated
@@ -79,8 +80,16 @@ class Tile(Formed):
         """The type of the accumulators."""
 
     @abstractmethod
+    def side(self, p: Contraction, left: bool) -> Side:
+        """The tiles of a, or of b, in shared memory."""
+
     def sides(self, p: Contraction) -> tuple[Side, Side]:
         """The tiles of both operands in shared memory."""
+        return self.side(p, True), self.side(p, False)
+
+    def extent(self, left: bool) -> int:
+        """Rows of a tile of a, or columns of one of b."""
+        return self.block[0] if left else self.block[1]
 
     @abstractmethod
     def shaped(self) -> bool:
@@ -99,7 +108,7 @@ class Tile(Formed):
         """The part of the time that the arithmetic units are not waiting for shared memory."""
 
     @abstractmethod
-    def multiply(self, a: Source, b: Source, sums: Registers, number: Int) -> None:
+    def multiply(self, operands: Operands, sums: Registers, number: Int) -> None:
         """A part of kernels: a thread adds its part of the product of a pair of tiles to its
         sums."""
 
@@ -113,10 +122,9 @@ class Tile(Formed):
     """Tiles of each operand in shared memory at once."""
 
     @part
-    def gather(self, a: Source, b: Source, sums: Registers, first: Int, turns: Any) -> None:
-        """The products of `turns` pairs of tiles, from element `first` of k on, are added to the
-        sums."""
-        through_registers(a, b, self.multiply, sums, first, turns)
+    def gather(self, operands: Operands, sums: Registers, turns: Any) -> None:
+        """The main loop: the products of `turns` pairs of tiles are added to the sums."""
+        through_registers(operands, Products(self), sums, turns)
 
     def partial_type(self, p: Contraction) -> DType:
         """The type of split-K partials."""
@@ -245,7 +253,7 @@ def tiled(name: str, p: Contraction, tile: Tile, target: Target) -> Module:
             first = share * turns * depth
             from_a = Source(side_a, a, side_a.room(tile.buffers), z, top)
             from_b = Source(side_b, b, side_b.room(tile.buffers), z, left)
-            tile.gather(from_a, from_b, sums, first, turns)
+            tile.gather(Operands(from_a, from_b, first), sums, turns)
             if together:
                 parts = shared_tensor(
                     partial_type.dtype, partials_shape(tile.block, partial_type.dtype)
@@ -265,26 +273,3 @@ def tiled(name: str, p: Contraction, tile: Tile, target: Target) -> Module:
         adding = [add_slices(name, p, partial_type)] if apart else []
         kernels = [*p.placing(name, rows, target.kind), product, *adding]
     return assemble(name, kernels, names_of(p), ["c"], ["table", "partial"])
-
-
-@part
-def through_registers(
-    a: Source, b: Source, multiply: Any, sums: Registers, first: Int, turns: Any
-) -> None:
-    """The main loop where threads hold the next pair of tiles in registers while they multiply."""
-    side_a, side_b, depth = a.side, b.side, a.side.depth
-    flight_a, flight_b = side_a.flight(), side_b.flight()
-    side_a.fetch(a, flight_a, first)
-    side_b.fetch(b, flight_b, first)
-    side_a.place(a, flight_a, 0)
-    side_b.place(b, flight_b, 0)
-    syncthreads()
-    for turn in range(turns):
-        if turn + 1 < turns:
-            side_a.fetch(a, flight_a, first + (turn + 1) * depth)
-            side_b.fetch(b, flight_b, first + (turn + 1) * depth)
-        multiply(a, b, sums, turn % 2)
-        if turn + 1 < turns:
-            side_a.place(a, flight_a, (turn + 1) % 2)
-            side_b.place(b, flight_b, (turn + 1) % 2)
-        syncthreads()

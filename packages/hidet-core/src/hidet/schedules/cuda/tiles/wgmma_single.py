@@ -15,13 +15,13 @@ from hidet.lang import (
     f32,
     grid,
     part,
+    record,
     register_tensor,
     static,
     unroll,
 )
 from hidet.lang.cuda import (
     fence_proxy_async,
-    syncthreads,
     threadIdx,
     wgmma,
     wgmma_commit_group,
@@ -29,10 +29,10 @@ from hidet.lang.cuda import (
     wgmma_wait_group,
 )
 from hidet.schedules.contraction import Contraction
+from hidet.schedules.cuda.tiles.main_loop import Operands, Products
 from hidet.schedules.cuda.tiles.mma_single import PRODUCTS, PartWarps, in_parts
 from hidet.schedules.cuda.tiles.mma_tf32 import VECTOR
 from hidet.schedules.cuda.tiles.part_tiles import PartSide
-from hidet.schedules.cuda.tiles.staging import Source
 from hidet.schedules.space import choice
 from hidet.target import WARPGROUP, Target
 
@@ -55,19 +55,13 @@ class PartWarpgroups(PartWarps):
         """A warpgroup has 64 rows, and all of the columns."""
         return self.block[0] == self.warps[0] * 16
 
-    def sides(self, p: Contraction) -> tuple[PartSide, PartSide]:
-        a, b = (
-            PartSide(p, left, extent, self.depth, self.threads, VECTOR, f32, 0)
-            for left, extent in ((True, self.block[0]), (False, self.block[1]))
-        )
-        return a, b
+    def side(self, p: Contraction, left: bool) -> PartSide:
+        shape = self.extent(left), self.depth
+        return PartSide(p, left, *shape, self.threads, VECTOR, f32, 0)
 
     def registers(self, p: Contraction) -> int:
-        """Accumulators of all tiles and of one, tiles in flight, and indices."""
-        flight = sum(self.block) * self.depth // self.threads
-        if p.scattered:
-            flight += self.block[1] * self.depth // self.threads
-        return self.block[1] + flight + 64
+        """Accumulators of all tiles and of one, what is in flight, and indices."""
+        return self.block[1] + self.flight(p) + 64
 
     def least_registers(self, p: Contraction) -> int:
         """As many: fragments stay in shared memory."""
@@ -88,57 +82,45 @@ class PartWarpgroups(PartWarps):
         return max(times.latency, times.turn + together * (moved + found))
 
     @part
-    def add_up(self, a: Source, b: Source, sums: Registers, first: Int, turns: Any) -> None:
-        in_background(a, b, self, sums, first, turns)
+    def products(self) -> Products:
+        found = register_tensor(f32, self.sums)
+        return InBackground(self, found)
+
+
+@record
+class InBackground(Products):
+    """Those of a pair of tiles run while the next one comes apart."""
+
+    found: Registers
+    """The sums of one pair."""
+    in_background = True
 
     @part
-    def start(self, a: Source, b: Source, found: Registers, number: Int) -> None:
-        """The products of a pair of tiles begin.
+    def place(self, operands: Operands, flight: Any, number: Int) -> None:
+        operands.a.side.place_parts(operands.a, flight[0], number)
+        operands.b.side.place_parts(operands.b, flight[1], number)
+        fence_proxy_async("shared::cta")
 
-        The small ones come first, while what the units cut off of their sums is small, too.
-        """
-        shape, steps = f"m64n{self.block[1]}k{STEP}", self.depth // STEP
+    @part
+    def multiply(self, operands: Operands, sums: Registers, number: Int) -> None:
+        """The small ones come first, while what the units cut off of their sums is small, too."""
+        a, b, depth = operands.a, operands.b, self.point.depth
+        shape, steps = f"m64n{self.point.block[1]}k{STEP}", depth // STEP
         large_a, small_a = a.side.descriptors(a.tiles, number, threadIdx.x // WARPGROUP * 64)
         large_b, small_b = b.side.descriptors(b.tiles, number, 0)
         pairs = ((small_a, large_b), (large_a, small_b), (large_a, large_b))
-        wgmma_fence(found)
+        wgmma_fence(self.found)
         for step in static(range(len(pairs) * steps)):
             left, right = pairs[step // steps]
             deep = step % steps * STEP * f32.nbytes
-            wgmma(left.advance(deep), right.advance(deep), found, shape, add=step > 0)
+            wgmma(left.advance(deep), right.advance(deep), self.found, shape, add=step > 0)
         wgmma_commit_group()
 
-
-@part
-def in_background(
-    a: Source, b: Source, point: PartWarpgroups, sums: Registers, first: Int, turns: Any
-) -> None:
-    """The main loop where products of a pair of tiles run while the next one comes apart."""
-    side_a, side_b, depth = a.side, b.side, point.depth
-    flight_a, flight_b = side_a.flight(), side_b.flight()
-    found = register_tensor(f32, point.sums)
-    side_a.fetch(a, flight_a, first)
-    side_b.fetch(b, flight_b, first)
-    side_a.place_parts(a, flight_a, 0)
-    side_b.place_parts(b, flight_b, 0)
-    fence_proxy_async("shared::cta")
-    syncthreads()
-    if turns > 1:
-        side_a.fetch(a, flight_a, first + depth)
-        side_b.fetch(b, flight_b, first + depth)
-    for turn in range(turns):
-        point.start(a, b, found, turn % 2)
-        if turn + 1 < turns:
-            side_a.place_parts(a, flight_a, (turn + 1) % 2)
-            side_b.place_parts(b, flight_b, (turn + 1) % 2)
-            fence_proxy_async("shared::cta")
-        if turn + 2 < turns:
-            side_a.fetch(a, flight_a, first + (turn + 2) * depth)
-            side_b.fetch(b, flight_b, first + (turn + 2) * depth)
-        wgmma_wait_group(0, found)
-        for at in unroll(grid(*point.sums)):
-            sums[*at] += found[*at]
-        syncthreads()
+    @part
+    def finish(self, sums: Registers) -> None:
+        wgmma_wait_group(0, self.found)
+        for at in unroll(grid(*self.found.shape)):
+            sums[*at] += self.found[*at]
 
 
 def by_warpgroups_in_parts(p: Contraction, target: Target) -> bool:
