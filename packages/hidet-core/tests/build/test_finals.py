@@ -127,6 +127,48 @@ def test_half_of_what_is_no_gain_together_may_be_one():
     assert {"a": "fast", "b": "other", "c": None} in machine.loaded
 
 
+def test_a_part_that_is_a_gain_is_found_wherever_it_is():
+    """What saves most alone takes more in a call, and hides what two others save."""
+    times = {
+        "a": {None: 9.0, "fast": 5.0},
+        "b": {None: 4.0, "fast": 3.0},
+        "c": {None: 4.0, "fast": 3.5},
+    }
+    machine = Machine(times, more=lambda lineup: 9.0 if lineup["a"] else 0.0)
+    rivals = {name: [None, "fast", None] for name in times}
+    played = machine.finals(rivals)
+    played.run()
+    assert played.best == {"a": None, "b": "fast", "c": "fast"}
+
+
+def test_parts_that_whole_calls_hardly_show_are_not_looked_for():
+    times = {name: {None: 1.0, "fast": 0.98} for name in "abcd"}
+    times["e"] = {None: 96.0}
+    machine = Machine(times, more=lambda lineup: 1.0 if lineup["a"] else 0.0)
+    played = machine.finals({name: [None, *found][:3] for name, found in times.items()})
+    played.run()
+    assert played.best == played.plain
+    assert len(played.ratios) <= 3
+
+
+def test_time_is_left_for_what_the_ranks_have_shown(clock):
+    times = {None: 4.0, "slow": 5.0, "fast": 3.0, "fastest": 1.0}
+    machine = Machine({"a": times, "b": {None: 2.0}})
+    plain = machine.load
+
+    def load():
+        clock.sleep(1.0)
+        return plain()
+
+    machine.load = load
+    rivals = {"a": [None, "fast", "slow", "fastest", "slow", "slow"], "b": [None]}
+    played = machine.finals(rivals, until=7.5)
+    played.run()
+    assert played.best == {"a": "fastest", "b": None}
+    assert not played.complete
+    assert len(machine.loaded) == 4  # its own, and three of five ranks
+
+
 def test_one_that_cannot_be_built_is_left():
     machine = Machine(fails=[{"a": "slow", "b": "fast", "c": None}])
     played = machine.finals(RIVALS)

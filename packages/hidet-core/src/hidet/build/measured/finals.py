@@ -30,6 +30,12 @@ Gain: TypeAlias = tuple[Subject, Choice | None, float]
 """A group, a choice for it, and the seconds of a call that it saves."""
 TURNS = 3
 """How often the kernels of two lineups are timed, in turns."""
+GATHERED = 3
+"""Lineups that there is time for when the last of all ranks has been played: these are the ranks'
+harvest."""
+SEEN = 0.002
+"""What part of a call choices have to save together to be looked for among others: whole calls
+hardly show less."""
 
 
 class Runs(Protocol):
@@ -86,6 +92,8 @@ class Finals:
         """What part of the time of the cost model's choice others took among their neighbours."""
         self.took: dict[Subject, float] = {}
         """Seconds of each group in a call with the cost model's choices."""
+        self.longest = 0.0
+        """Seconds that one lineup took."""
         self.complete = False
 
     @property
@@ -96,12 +104,18 @@ class Finals:
     def run(self) -> None:
         """Play all; `best` is right at any time, also after Ctrl-C or an error."""
         with self.playing(self.plain) as plain:
-            for rank in range(1, self.ranks):
-                if self.late:
-                    return
-                self.play(self.ranked(rank), partial(self.judge, plain))
+            played = self.play_ranks(plain)
             self.gather(plain)
-        self.complete = not self.late
+        self.complete = played and not self.late
+
+    def play_ranks(self, plain: Entry) -> bool:
+        """Play the choices of each rank; False where the rest of the time is for what they show."""
+        for rank in range(1, self.ranks):
+            reserved = (1 + GATHERED) * self.longest if rank > 1 else 0.0
+            if self.late or (self.until is not None and is_past(self.until - reserved)):
+                return False
+            self.play(self.ranked(rank), partial(self.judge, plain))
+        return True
 
     def ranked(self, rank: int) -> Lineup:
         """All groups at the choice of a rank; those without one as the cost model says."""
@@ -122,11 +136,13 @@ class Finals:
 
     def play(self, lineup: Lineup, measure: Callable[[Entry], None]) -> None:
         """Measure a lineup; one that cannot be built is told and left."""
+        start = time.monotonic()
         try:
             with self.playing(lineup) as entry:
                 measure(entry)
         except HidetError as error:
             LOG.info("%d other schedules together are left: %s", self.others(lineup), error)
+        self.longest = max(self.longest, time.monotonic() - start)
 
     def compare(self, plain: Entry, entry: Entry) -> None:
         """Measure whole calls of a lineup, and let it be the best if they are the fastest."""
@@ -166,20 +182,30 @@ class Finals:
             self.compare(plain, entry)
 
     def gather(self, plain: Entry) -> None:
-        """Play what was best before, and what was best of each group together, and half of it as
-        long as that is no gain; then what was fastest alone."""
+        """Play what was best before, then what was best of each group together, or the parts of it
+        that are a gain; then what was fastest alone."""
         self.challenge(plain, self.before or self.plain)
-        gains = self.gains()
-        self.challenge(plain, self.together(gains))
-        while gains and self.best == self.plain:
-            gains = gains[: len(gains) // 2]
-            self.challenge(plain, self.together(gains))
+        self.challenge(plain, self.together(self.proven(plain, self.gains())))
         self.challenge(plain, self.ranked(1))
 
-    def challenge(self, plain: Entry, lineup: Lineup) -> None:
-        """Play whole calls of a lineup, unless that was done or the time is up."""
-        if not self.late and lineup not in (self.plain, *(known for known, _ in self.ratios)):
-            self.play(lineup, partial(self.compare, plain))
+    def proven(self, plain: Entry, gains: Sequence[Gain]) -> list[Gain]:
+        """Those of some gains of kernels that whole calls show too: all, or what each half has."""
+        ratio = self.challenge(plain, self.together(gains))
+        if ratio is None or ratio.is_gain:
+            return [] if ratio is None else list(gains)
+        half = len(gains) // 2
+        if not half or sum(saved for *_, saved in gains) < SEEN * ratio.first:
+            return []
+        return self.proven(plain, gains[:half]) + self.proven(plain, gains[half:])
+
+    def challenge(self, plain: Entry, lineup: Lineup) -> Ratio | None:
+        """Play whole calls of a lineup, unless that was done; None where there is nothing to play,
+        no time, or it cannot be built."""
+        known = [ratio for found, ratio in self.ratios if found == lineup]
+        if known or lineup == self.plain or self.late:
+            return known[0] if known else None
+        self.play(lineup, partial(self.compare, plain))
+        return next((ratio for found, ratio in self.ratios if found == lineup), None)
 
     def together(self, gains: Sequence[Gain]) -> Lineup:
         """The lineup with these choices, the others as the cost model says."""

@@ -45,9 +45,10 @@ SEARCH = 0.7
 with the best of them."""
 BRIEF = 10.0
 """Seconds for whole calls after Ctrl-C has ended the search."""
-RIVALS = 3
-"""How many of the fastest candidates of a group are measured in whole calls."""
-CLOSE = 1.05
+RIVALS = 8
+"""How many of the fastest candidates of a group are measured among their neighbours: alone a kernel
+has other caches, and each of these lineups measures all groups at once."""
+CLOSE = 1.1
 """What part of the time of the cost model's choice these may take alone."""
 
 
