@@ -185,7 +185,7 @@ def unread(schedule: Schedule, group: Group) -> dict[int, str]:
 
 
 def obstacle(schedule: Schedule, group: Group, place: int) -> str:
-    """Why a schedule that takes no prologue there cannot read what a group computes, else nothing."""
+    """Why a schedule without a prologue there cannot read what a group computes, else nothing."""
     assert group.anchor is not None
     tensor = group.anchor.inputs[place]
     if schedule.view is not None:
