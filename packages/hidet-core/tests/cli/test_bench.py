@@ -21,6 +21,13 @@ class Model:
 def make():
     return Model(), np.zeros(7, np.float32)
 
+class Broken(Model):
+    def __call__(self, x):
+        return helper()
+
+def broken():
+    return Broken(), np.zeros(7, np.float32)
+
 def wrong():
     return helper()
 
@@ -57,7 +64,8 @@ def frontend(monkeypatch):
     monkeypatch.setattr(bench_model, "resolve_name", lambda name: systems)
 
 
-def test_a_model_is_measured_beside_its_framework(module, frontend, capsys):
+def test_a_model_is_measured_beside_its_framework(module, frontend, capsys, monkeypatch):
+    monkeypatch.setattr("os.getloadavg", lambda: (0.0, 0.0, 0.0))
     assert main(["bench", f"{module}:make", "--repeat", "3"]) == 0
     told, head, lines = capsys.readouterr().out.split("\n", 2)
     assert told == "inductor does not run it: no"
@@ -70,14 +78,25 @@ def test_a_model_is_measured_beside_its_framework(module, frontend, capsys):
     assert "5.0e-01" in hidet
 
 
-def test_a_mistake_in_the_users_function_shows_the_users_frames(module, capsys):
+@pytest.mark.parametrize(("function", "frame"), [("wrong", "in wrong"), ("broken", "in __call__")])
+def test_a_mistake_of_the_users_shows_the_users_frames(module, frontend, capsys, function, frame):
     with pytest.raises(SystemExit, match="1"):
-        main(["bench", f"{module}:wrong"])
+        main(["bench", f"{module}:{function}"])
     said = capsys.readouterr().err
     assert "ValueError: a mistake of the user's" in said
     assert said.count('File "') == 2
-    assert "in wrong" in said
+    assert frame in said
     assert "hidet/cli" not in said
+
+
+@pytest.mark.parametrize(("running", "told"), [(1.0, ""), (99.0, "99.0 processes run on 4 cores")])
+def test_a_busy_machine_is_said(module, frontend, capsys, monkeypatch, running, told):
+    monkeypatch.setattr("os.getloadavg", lambda: (running, 0.0, 0.0))
+    monkeypatch.setattr("os.cpu_count", lambda: 4)
+    main(["bench", f"{module}:make", "--repeat", "1"])
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first.endswith(told)
+    assert ("busy" in first) == bool(told)
 
 
 def test_what_is_not_there_is_told(module):

@@ -125,7 +125,7 @@ EXPECTED = {
                            ^^^^^^^^^
           help: pass its contiguous() copy""",
     too_few_arguments: """\
-        error[bad-argument]: kernel takes (a, b), 1 arguments were given
+        error[bad-argument]: kernel takes (a, b); arguments given: 1
           --> {here}:3:5 in kernel
                 def kernel(a: f32[n], b: f32[n]):
                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^""",

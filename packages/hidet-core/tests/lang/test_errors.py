@@ -237,7 +237,7 @@ def step_of_zero(a: f32[8]):
         a[i] = 0
 
 
-@case("doubled(1.0)", "`doubled` takes (x, flag), 1 arguments were given")
+@case("doubled(1.0)", "`doubled` takes (x, flag); arguments given: 1")
 def too_few_arguments(a: f32[8]):
     a[0] = doubled(1.0)
 

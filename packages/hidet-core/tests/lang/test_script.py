@@ -94,7 +94,7 @@ def test_launches_are_checked():
         inside = kernel_named("inside")
     with pytest.raises(BadScript, match="`outside` is not a function of this module"):
         module.launch(outside, Var("x", f32[8]))
-    with pytest.raises(BadScript, match=r"`inside` takes \(x\), 2 arguments were given"):
+    with pytest.raises(BadScript, match=r"`inside` takes \(x\); arguments given: 2"):
         module.launch(inside, Var("x", f32[8]), 1)
     with pytest.raises(BadScript, match=r"`x` is f32\[8\], the argument is `x` \(i32\[8\]\)"):
         module.launch(inside, Var("x", i32[8]))

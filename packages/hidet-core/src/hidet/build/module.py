@@ -166,7 +166,7 @@ class CompiledFunction:
         """Raise for a wrong number of arguments."""
         names = ", ".join(var.name for var in self.params)
         raise BadArgument(
-            f"{self.module.name} takes ({names}), {count} arguments were given",
+            f"{self.module.name} takes ({names}); arguments given: {count}",
             place=self.module.place,
         )
 

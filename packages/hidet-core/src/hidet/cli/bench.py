@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from hidet.build import compiled as saved
 from hidet.build.arguments import current_stream
-from hidet.build.compiled import load
 from hidet.cli.bench_file import bench_file
 from hidet.cli.bench_model import bench_model
+from hidet.cli.busy import load
 from hidet.cli.example import example
 from hidet.cli.run import arguments, as_read, assigned
 from hidet.errors import BadArgument
@@ -20,10 +21,13 @@ def bench(model: str, device: str | None, inputs: list[str], sizes: list[str], r
     """Measure a model file, a saved graph, or what `module:function` gives: a model, its inputs."""
     if repeat < 1:
         raise BadArgument(f"--repeat {repeat} measures nothing")
+    is_busy, told = load()  # now: later it is this command that runs
+    if is_busy:
+        print(f"the machine is busy, and times vary: {told}")
     if frontend_for(model):
         return bench_file(model, device, inputs, dict(map(assigned, sizes)), repeat)
     if Path(model).exists():
-        compiled = load(model, device)
+        compiled = saved.load(model, device)
         given = as_read(compiled, arguments(compiled, inputs, dict(map(assigned, sizes))))
         print(compiled)
         measured("hidet", lambda: compiled.run(given), compiled.device, repeat)

@@ -11,6 +11,7 @@ import numpy as np
 
 from hidet.build.arguments import current_stream, described, glance
 from hidet.cli.bench_table import Measured, table
+from hidet.cli.example import blame
 from hidet.errors import BadArgument, HidetError
 from hidet.frontend import installed, load
 from hidet.graph import asarray
@@ -55,7 +56,9 @@ def started(
         except HidetError:
             raise
         except Exception as error:  # of another program, whatever it raises
-            if label in (first, "hidet"):
+            if label == first:
+                blame(error)  # the model itself fails
+            if label == "hidet":
                 raise
             print(f"{label} does not run it: {error}")
             continue

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 
 from hidet.__about__ import __version__
 from hidet.build.caching.cache import Cache
+from hidet.cli import busy
 from hidet.cli.cache import spelled
 from hidet.errors import BadArgument, HidetError, NoDevice
 from hidet.frontend import Frontend, installed
@@ -22,8 +23,6 @@ from hidet.toolchain import compile_cpp, compile_cuda, cpp_version, cuda_version
 
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "HIDET_THREADS")
 """Variables that say how many threads numeric libraries use."""
-BUSY = 0.5
-"""The part of the cores from which on they are busy with something else."""
 PROBE = 'extern "C" {} void probe(float *x) {{ x[0] = 0.0f; }}'
 
 
@@ -126,14 +125,10 @@ def threads() -> Iterator[str]:
 
 def load() -> Iterator[str]:
     """Whether other processes have the cores, so that measured times would mean little."""
-    count = os.cpu_count() or 1
-    busy = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    if busy > BUSY * count:
-        raise BadArgument(
-            f"the machine is busy: {busy:.1f} processes run on {count} cores",
-            help="measure when nothing else runs",
-        )
-    yield f"{busy:.1f} processes run on {count} cores"
+    is_busy, told = busy.load()
+    if is_busy:
+        raise BadArgument(f"the machine is busy: {told}", help="measure when nothing else runs")
+    yield told
 
 
 def cache() -> Iterator[str]:

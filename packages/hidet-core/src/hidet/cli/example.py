@@ -8,8 +8,9 @@ import traceback
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, NoReturn
 
 from hidet.errors import BadArgument
 
@@ -48,17 +49,20 @@ def by_user(run: Callable[[], Any]) -> Any:
     try:
         return run()
     except Exception as error:
-        frames = own(error.__traceback__)
-        traceback.print_exception(type(error), error, frames)
-        raise SystemExit(1) from None
+        blame(error)
+
+
+def blame(error: Exception) -> NoReturn:
+    """End the command with the traceback of an exception, without our frames."""
+    traceback.print_exception(type(error), error, own(error.__traceback__))
+    raise SystemExit(1) from None
 
 
 def own(frames: TracebackType | None) -> TracebackType | None:
     """The frames from the first on that is neither ours nor Python's import system's."""
-    skipped = (__file__, import_module("importlib").__file__)
+    skipped = (str(Path(__file__).parents[1]), str(import_module("importlib").__file__), "<frozen")
     while frames is not None:
-        file = frames.tb_frame.f_code.co_filename
-        if file not in skipped and not file.startswith("<frozen"):
+        if not frames.tb_frame.f_code.co_filename.startswith(skipped):
             return frames
         frames = frames.tb_next
     return None

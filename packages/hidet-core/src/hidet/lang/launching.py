@@ -34,8 +34,8 @@ def launched(
         given = dict(zip(names, args, strict=False)) | dict(keywords)
         if len(args) + len(keywords) != len(names) or set(given) != set(names):
             raise BadScript(
-                f"`{kernel.name}` takes ({', '.join(names)}), "
-                f"{len(args) + len(keywords)} arguments were given"
+                f"`{kernel.name}` takes ({', '.join(names)}); "
+                f"arguments given: {len(args) + len(keywords)}"
             )
         values = tuple(argument(param, given[param.name]) for param in kernel.params)
         if recorder.launched.setdefault(kernel.name, kernel) is not kernel:

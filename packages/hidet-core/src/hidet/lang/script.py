@@ -100,7 +100,7 @@ class ScriptModule:
             raise BadScript(f"`{kernel.name}` is not a function of this module")
         if len(args) != len(kernel.params):
             names = ", ".join(param.name for param in kernel.params)
-            raise BadScript(f"`{kernel.name}` takes ({names}), {len(args)} arguments were given")
+            raise BadScript(f"`{kernel.name}` takes ({names}); arguments given: {len(args)}")
         for param, arg in zip(kernel.params, args, strict=True):
             if is_tensor(param) and isinstance(arg, Expr) and arg.dtype is not param.dtype:
                 raise BadScript(f"`{param.name}` is {param.type}, the argument is {spoken(arg)}")

@@ -254,8 +254,8 @@ class Transcriber(Parameters):
         given = dict(zip(names, args, strict=False)) | keywords
         if len(args) + len(keywords) != len(names) or set(given) != set(names):
             raise BadScript(
-                f"`{self.source.name}` takes ({', '.join(names)}), "
-                f"{len(args) + len(keywords)} arguments were given",
+                f"`{self.source.name}` takes ({', '.join(names)}); "
+                f"arguments given: {len(args) + len(keywords)}",
                 place=call,
             )
         for arg in declared:

@@ -60,14 +60,12 @@ def bind(
         if var.name not in sizes:
             names = ", ".join(each.name for each in params)
             raise BadArgument(
-                f"parameter {var.name} is missing: {len(given)} arguments are given for ({names})"
+                f"parameter {var.name} of ({names}) is missing; arguments given: {len(given)}"
             )
         given.append(sizes[var.name])
     if len(given) > len(params):
         names = ", ".join(var.name for var in params)
-        raise BadArgument(
-            f"{len(given)} arguments are given for {len(params)} parameters ({names})"
-        )
+        raise BadArgument(f"it takes ({names}); arguments given: {len(given)}")
     found = Bound(names=dict(sizes))
     memory: dict[tuple[int, int], Buffer] = {}
     place = dict(zip(params, places, strict=False))

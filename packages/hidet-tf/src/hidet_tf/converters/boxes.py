@@ -49,7 +49,7 @@ def combined_non_max_suppression(
     count = integer(total)
     if pad_per_class:
         if not isinstance(classes, int):
-            raise NotYet("boxes of an open number of classes, padded for each class")
+            raise NotYet("boxes of a dynamic number of classes, padded for each class")
         count = min(count, integer(most) * classes)
     ranks, order, ranked = best_of_classes(boxes, scores, most, overlap, least)
     # Zeros go after the boxes where there are fewer of them than are asked for.

@@ -31,7 +31,7 @@ def require_small(*matrices: Tensor, most: int) -> None:
     for x in matrices:
         sizes = [size for size in x.shape[-2:] if isinstance(size, int)]
         fits = len(sizes) == 2 and min(sizes) <= most and max(sizes) <= FEW
-        require(fits, f"factors of more than {most} columns, {FEW} rows, or an open number")
+        require(fits, f"factors of more than {most} columns, {FEW} rows, or a dynamic number")
         require(x.dtype in EPSILON or 0 in x.shape, f"factors of {x.dtype.name}")
 
 

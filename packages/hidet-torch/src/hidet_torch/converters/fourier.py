@@ -89,7 +89,7 @@ def require_fast(length: Size, device: str) -> None:
     is_short = device != "cpu" or (isinstance(length, int) and length <= SHORT)
     require(
         is_short,
-        f"a Fourier transform of more than {SHORT} elements on a CPU, or of an open number",
+        f"a Fourier transform of more than {SHORT} elements on a CPU, or of a dynamic number",
     )
 
 

@@ -86,7 +86,7 @@ and PyTorch, which goes from row to row, takes a fourth of the time of many."""
 def pdist(x: Tensor, p: float = 2) -> Tensor:
     """The p-norm of the difference of each pair of rows, those of the first row first."""
     rows = x.shape[0]
-    require(isinstance(rows, int), "pairs of an open number of rows")
+    require(isinstance(rows, int), "pairs of a dynamic number of rows")
     is_small = isinstance(rows, int) and rows <= PAIRED
     require(x.device != "cpu" or is_small, f"distances of the pairs of over {PAIRED} rows on a CPU")
     pair = ops.iota(rows * (rows - 1) // 2, device=x.device)

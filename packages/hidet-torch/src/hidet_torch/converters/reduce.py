@@ -243,7 +243,7 @@ def logcumsumexp(x: Tensor, axis: int) -> Tensor:
         return x
     size = x.shape[axis]
     if not isinstance(size, int) or size > SUMMED:
-        raise NotYet(f"running sums of more than {SUMMED} exponentials, or an open number")
+        raise NotYet(f"running sums of more than {SUMMED} exponentials, or a dynamic number")
     found, reach = ops.cast(x, wide(x.dtype)), 1
     widths = [(0, 0)] * x.ndim
     while reach < size:

@@ -39,7 +39,7 @@ def embedding_bag(
     size = product((where.shape[0], weight.shape[1]))
     require(
         isinstance(size, int) and size <= FEW,
-        f"bags of more than {FEW} elements, or of an open number",
+        f"bags of more than {FEW} elements, or of a dynamic number",
     )
     starts = ops.slice(offsets, 0, 0, -1) if include_last_offset else offsets
     bag, bags = segments(starts, where.shape[0]), starts.shape[0]

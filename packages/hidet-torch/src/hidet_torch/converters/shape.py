@@ -202,7 +202,7 @@ def repeated_edges(x: Tensor, widths: Sequence[tuple[Size, Size]]) -> Tensor:
     for axis, (before, after) in enumerate(widths):
         size = x.shape[axis]
         if not isinstance(size, int):
-            raise NotYet("edges of an open number of elements that are cut")
+            raise NotYet("edges of a dynamic number of elements that are cut")
         place = ops.iota(tidy(size + before + after), device=x.device)
         inner = ops.clamp(ops.subtract(place, before), 0, size - 1)
         x = ops.index_select(x, axis, inner)

@@ -13,7 +13,9 @@ FEW_ON_CPU = 16
 
 
 def require_few(x: Tensor) -> None:
-    """NotYet of matrices of more rows or columns than that, or of an open number."""
+    """NotYet of matrices of more rows or columns than that, or of a dynamic number."""
     most = FEW_ON_CPU if x.device == "cpu" else FEW
     if not all(isinstance(size, int) and size <= most for size in x.shape[-2:]):
-        raise NotYet(f"factors of matrices of more than {most} rows or columns, or an open number")
+        raise NotYet(
+            f"factors of matrices of more than {most} rows or columns, or a dynamic number"
+        )

@@ -173,7 +173,7 @@ def known_sizes(x: Tensor, name: str) -> tuple[int, int]:
         raise DtypeMismatch(f"{name} does not take {x.dtype.name}")
     rows, columns = x.shape[-2:]
     if not isinstance(rows, int) or not isinstance(columns, int):
-        raise NotYet(f"{name} of an open number of rows or columns")
+        raise NotYet(f"{name} of a dynamic number of rows or columns")
     return rows, columns
 
 
