@@ -4,7 +4,7 @@ Blocks stay and take tiles of places in turns. Each has the weight in shared mem
 lines of a tile through hooks (`overlap.py`). Some warps gather, others multiply and write: a fence
 between a line's writes and its use by products waits for all that its thread has under way. From
 the first place of a warp on that is no number, the warp writes nothing: it goes over its places
-once more in the end (`overlap_plain.py`).
+once more in the end (`overlap_products.py`).
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from hidet.cost import REACHED_RATE, Work
 from hidet.ir.kernel import Module
 from hidet.lang import (
     Global,
-    ScriptFunction,
-    address,
+    Int,
+    Registers,
     attr,
     cast,
     cdiv,
     isfinite,
     minimum,
+    part,
     register_tensor,
     script,
     script_module,
     select,
     shared_tensor,
-    static,
 )
 from hidet.lang.cuda import (
     any_sync,
@@ -42,36 +42,27 @@ from hidet.lang.cuda import (
     mbarrier_arrive,
     syncthreads,
     threadIdx,
-    wgmma,
-    wgmma_commit_group,
-    wgmma_descriptor,
-    wgmma_fence,
-    wgmma_wait_group,
 )
 from hidet.ops.windows.conv import Conv
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.contraction import names_of
 from hidet.schedules.convolution import has_channels
-from hidet.schedules.cuda.convolution.overlap import LINE, PAIR, Overlap, overlap_of, overlaps
-from hidet.schedules.cuda.convolution.overlap_lines import IN_FLIGHT, gathering, weighing
-from hidet.schedules.cuda.convolution.overlap_plain import mending
+from hidet.schedules.cuda.convolution.overlap import LINE, Overlap, overlap_of, overlaps
+from hidet.schedules.cuda.convolution.overlap_lines import IN_FLIGHT, PlaneLines, Taps
+from hidet.schedules.cuda.convolution.overlap_products import APART, LINE_BYTES, WindowProducts
 from hidet.schedules.cuda.tiles.mma import by_tensor_cores
-from hidet.schedules.cuda.warpgroups.barriers import FULL, pipeline_of
+from hidet.schedules.cuda.warpgroups.barriers import FULL, Pipeline, pipeline_of
 from hidet.schedules.cuda.warpgroups.groups import PIECE
 from hidet.schedules.cuda.warpgroups.lines import staging_shape
-from hidet.schedules.cuda.warpgroups.operand import step_of
 from hidet.schedules.cuda.warpgroups.pairs import sums_to
 from hidet.schedules.cuda.warpgroups.tile_order import Tile
+from hidet.schedules.cuda.warpgroups.write import Sums
 from hidet.schedules.space import choice
 from hidet.schedules.typical import estimated
 from hidet.target import WARP, WARPGROUP, Target
-from hidet.types import Size, f32, i32
+from hidet.types import f32, i32
 
-LINE_BYTES = 16
-APART = 1
-"""Lines between those of the weight of one place of the window, so that lines of places side by
-side lie in different banks."""
 AT_ONCE = 2 * PIECE
 """Rows that the two warpgroups of a block multiply at once."""
 PRODUCERS = WARPGROUP
@@ -126,7 +117,7 @@ class OverlapTile:
         found = target.resident_blocks(self.threads, self.shared_bytes(p), self.registers)
         return max(1, min(MOST_RESIDENT, found))
 
-    def tiles(self, p: Overlap) -> tuple[Size, Size, Size]:
+    def tiles(self, p: Overlap) -> tuple[Any, Any, Any]:
         """Tiles of an image, of all images, and across."""
         each = cdiv(p.m, self.block[0])
         return each, each * p.batch, cdiv(p.n, self.columns)
@@ -180,16 +171,12 @@ def conv_overlap(op: Conv, target: Target, point: OverlapTile) -> Scheduled:
 
 def overlapped(name: str, p: Overlap, point: OverlapTile, target: Target) -> Module:
     """The convolution as one kernel."""
-    counts: tuple[Any, Any, Any] = point.tiles(p)
-    each, tiles, across = counts
+    each, tiles, across = point.tiles(p)
     seats, stages = point.resident(p, target) * target.cores, point.stages
-    (rows, columns), parts = point.block, point.block[0] // AT_ONCE
+    (rows, columns), length = point.block, point.length(p)
     dtype, bias_type = p.a.dtype, operand_type(p.bias, p.c)
 
     with script_module():
-        multiply = multiplying(p, point)
-        weigh, make_up = weighing(p, columns, point.consumers), making_up(p, point)
-        gather = gathering(p, point.length(p), PRODUCERS, point.consumers)
 
         @script(a=p.a, b=p.b, bias=bias_type, c=p.c)
         def product(a: Global, b: Global, bias: Global, c: Global) -> None:
@@ -198,10 +185,10 @@ def overlapped(name: str, p: Overlap, point: OverlapTile, target: Target) -> Mod
             attr.cuda_block_dim = point.threads
             attr.cuda_min_blocks = point.resident(p, target)
             taps = shared_tensor(dtype, (p.k // LINE, columns + APART, LINE))
-            lines = shared_tensor(dtype, (stages, p.planes, point.length(p), LINE))
+            lines = shared_tensor(dtype, (stages, p.planes, length, LINE))
             staged = shared_tensor(dtype, staging_shape(point.consumers // WARP))
             epilogue = sums_to(staged, bias, c, p, columns, f32 if p.bias else None, None)
-            pipe = pipeline_of(stages)
+            products, pipe = WindowProducts(p, columns, length, lines, taps), pipeline_of(stages)
             left = blockIdx.y * columns
             if threadIdx.x == 0:
                 pipe.begin(PRODUCERS, point.consumers // WARP)
@@ -209,30 +196,17 @@ def overlapped(name: str, p: Overlap, point: OverlapTile, target: Target) -> Mod
             syncthreads()
             if threadIdx.x < point.consumers:
                 sums = register_tensor(f32, columns // 2)
-                weigh(b, taps, left)
+                weight = Taps(p, b, p.k // LINE * columns, left)
+                weight.bring(taps, threadIdx.x, point.consumers)
                 fence_proxy_async("shared::cta")
                 barrier_sync(TOGETHER, point.consumers)
-                shift = epilogue.registers()
-                epilogue.prefetch(shift, Tile(0, 0, left))
-                # From this turn of its places on the warp leaves them for later.
-                stop = cast(NEVER, i32)
-                for tile in range(blockIdx.x, tiles, gridDim.x):
-                    stage = pipe.wait(0)
-                    for part in range(parts):
-                        multiply(lines, taps, sums, stage, part * AT_ONCE)
-                        if part + 1 == parts:
-                            pipe.release(stage)
-                        lost = any_sync(ALL, not (isfinite(sums[0]) and isfinite(sums[2])))
-                        stop = select(lost, minimum(stop, pipe.count * parts + part), stop)
-                        if pipe.count * parts + part < stop:
-                            top = tile % each * rows + part * AT_ONCE
-                            epilogue.write(sums, shift, Tile(tile // each, top, left))
-                    pipe.advance(1)
-                make_up(a, taps, sums, epilogue, shift, left, stop, pipe.count * parts)
+                multiply_tiles(point, products, pipe, epilogue, sums, a, left)
             else:
                 for tile in range(blockIdx.x, tiles, gridDim.x):
                     stage = pipe.acquire(0)
-                    gather(a, lines, stage, tile // each, tile % each * rows)
+                    z, top = tile // each, tile % each * rows
+                    found = PlaneLines(p, a, p.planes * length, length, stage, z, top)
+                    found.bring(lines, threadIdx.x - point.consumers, PRODUCERS)
                     fence_proxy_async("shared::cta")
                     mbarrier_arrive(pipe.barrier(FULL, stage))
                     pipe.advance(1)
@@ -240,50 +214,41 @@ def overlapped(name: str, p: Overlap, point: OverlapTile, target: Target) -> Mod
     return assemble(name, [product], names_of(p), ["c"])
 
 
-def making_up(p: Overlap, point: OverlapTile) -> ScriptFunction:
-    """A part of a kernel, for warpgroups: (x, taps, sums, epilogue, bias, left, first, end). The
-    turns from the first on that a warp left for later, in the plain way."""
-    each, parts = point.tiles(p)[0], point.block[0] // AT_ONCE
-    mend = mending(p, point.columns)
+@part
+def multiply_tiles(
+    point: OverlapTile, products: WindowProducts, pipe: Pipeline, epilogue: Sums, sums: Registers,
+    x: Global, left: Int,
+) -> None:  # fmt: skip
+    """For warpgroups: tiles are multiplied and written in turns."""
+    (each, tiles, _), parts = point.tiles(products.p), point.block[0] // AT_ONCE
+    shift = epilogue.registers()
+    epilogue.prefetch(shift, Tile(0, 0, left))
+    # From this turn of its places on the warp leaves them for later.
+    stop = cast(NEVER, i32)
+    for tile in range(blockIdx.x, tiles, gridDim.x):
+        stage = pipe.wait(0)
+        for number in range(parts):
+            products.multiply(sums, stage, number * AT_ONCE)
+            if number + 1 == parts:
+                pipe.release(stage)
+            lost = any_sync(ALL, not (isfinite(sums[0]) and isfinite(sums[2])))
+            stop = select(lost, minimum(stop, pipe.count * parts + number), stop)
+            if pipe.count * parts + number < stop:
+                top = tile % each * point.block[0] + number * AT_ONCE
+                epilogue.write(sums, shift, Tile(tile // each, top, left))
+        pipe.advance(1)
+    make_up(point, products, epilogue, sums, shift, x, left, stop, pipe.count * parts)
 
-    @script
-    def make_up(a, taps, sums, epilogue, shift, left, first, end):  # type: ignore[no-untyped-def]
-        for turn in range(first, end):
-            tile = blockIdx.x + turn // parts * gridDim.x
-            top = tile % each * point.block[0] + turn % parts * AT_ONCE
-            mend(a, taps, sums, tile // each, top)
-            epilogue.write(sums, shift, Tile(tile // each, top, left))
 
-    return make_up
-
-
-def multiplying(p: Overlap, point: OverlapTile) -> ScriptFunction:
-    """A part of a kernel, for warpgroups: (lines, taps, sums, stage, first row of the tile)."""
-    length, columns = point.length(p), point.columns
-    pitch = (columns + APART) * LINE_BYTES
-    high, wide = p.window
-    shape = f"m64n{columns}k{step_of(p.a.dtype)}"
-    # Where a step has several lines, those of a pair are in planes beside each other.
-    beside = LINE_BYTES * (1 if p.lines == 1 else length)
-    pairs = [(row, number) for row in range(high) for number in range(0, wide, PAIR)]
-
-    def ahead(row: int, number: int) -> int:
-        plane, line = p.line(row, number)
-        return (plane * length + line) * LINE_BYTES
-
-    @script
-    def multiply(lines, taps, sums, stage, first):  # type: ignore[no-untyped-def]
-        start = first + threadIdx.x // WARPGROUP * PIECE
-        one = wgmma_descriptor(address(lines, stage, 0, start, 0), beside, 8 * LINE_BYTES, 0)
-        two = wgmma_descriptor(address(taps, 0, 0, 0), pitch, 8 * LINE_BYTES, 0)
-        for v in static(range(columns // 2)):
-            sums[v] = 0.0
-        wgmma_fence(sums)
-        for step, (row, number) in static(enumerate(pairs)):
-            here = one.advance(ahead(row, number))
-            there = two.advance(step * PAIR * pitch)
-            wgmma(here, there, sums, shape)
-        wgmma_commit_group()
-        wgmma_wait_group(0, sums)
-
-    return multiply
+@part
+def make_up(
+    point: OverlapTile, products: WindowProducts, epilogue: Sums, sums: Registers, shift: Any,
+    x: Global, left: Int, first: Int, end: Int,
+) -> None:  # fmt: skip
+    """For warpgroups: the turns from the first on that a warp left for later, in the plain way."""
+    each, parts = point.tiles(products.p)[0], point.block[0] // AT_ONCE
+    for turn in range(first, end):
+        tile = blockIdx.x + turn // parts * gridDim.x
+        top = tile % each * point.block[0] + turn % parts * AT_ONCE
+        products.multiply_plainly(x, sums, tile // each, top)
+        epilogue.write(sums, shift, Tile(tile // each, top, left))

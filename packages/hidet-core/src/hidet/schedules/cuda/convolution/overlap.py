@@ -127,7 +127,7 @@ class Overlap(ChannelsLast):
         column = number * self.pixels - before - self.shift
         return (z, row, column + pixel, channel)
 
-    def tap_at(self, j: Value, line: Value, pixel: int, channel: int) -> Index:
+    def tap_at(self, j: Value, line: Value, pixel: Value, channel: int) -> Index:
         """The index in the weight of what an element of a window's line is multiplied by."""
         _, wide = self.window
         return (j, line // wide, line % wide * self.pixels + pixel - self.shift, channel)

@@ -2,66 +2,83 @@
 
 from __future__ import annotations
 
-from hidet.lang import ScriptFunction, register_tensor, script, static, vectorize
-from hidet.lang.cuda import threadIdx
+from abc import abstractmethod
+from typing import Any
+
+from hidet.ir.expr import Value
+from hidet.lang import Global, Int, Shared, part, record, register_tensor, static, vectorize
 from hidet.lang.memory import get
+from hidet.schedules.contraction import Index
 from hidet.schedules.cuda.convolution.overlap import LINE, Overlap
 
 IN_FLIGHT = 5
 """Lines that a thread has under way at a time."""
 
 
-def weighing(p: Overlap, columns: int, threads: int) -> ScriptFunction:
-    """A part of a kernel, for the first threads: (weight, taps, left). The block's columns of the
-    weight, by lines: threads side by side read side by side."""
-    each = p.k // LINE
-    count = each * columns
-    turns, at_once = batches(count, threads)
+@record
+class Lines:
+    """Lines of an operand, by number: threads side by side read what lies side by side."""
 
-    @script
-    def weigh(b, taps, left):  # type: ignore[no-untyped-def]
+    p: Overlap
+    operand: Global
+    count: int
+
+    @abstractmethod
+    def source(self, number: Value, pixel: Value, channel: int) -> Index:
+        """The index in the operand of an element of a line."""
+
+    @abstractmethod
+    def place(self, number: Value) -> Index:
+        """The index of a line in shared memory."""
+
+    @part
+    def bring(self, into: Shared, thread: Int, threads: int) -> None:
+        """For so many threads, of which this is one: all lines go to shared memory."""
+        turns, at_once = batches(self.count, threads)
         for turn in range(turns):
-            start = turn * at_once * threads + threadIdx.x
-            held = register_tensor(p.b.dtype, (at_once, LINE), init=0)
+            start = turn * at_once * threads + thread
+            held = register_tensor(self.operand.dtype, (at_once, LINE), init=0)
+            for step in static(range(at_once)):
+                for channel in static(range(self.p.image_channels)):
+                    for pixel in vectorize(self.p.pixels):
+                        at = self.source(start + step * threads, pixel, channel)
+                        held[step, channel * self.p.pixels + pixel] = get(self.operand, *at)
             for step in static(range(at_once)):
                 number = start + step * threads
-                column, line = left + number // each, number % each
-                for channel in static(range(p.image_channels)):
-                    for pixel in static(range(p.pixels)):
-                        at = p.tap_at(column, line, pixel, channel)
-                        held[step, channel * p.pixels + pixel] = get(b, *at)
-            for step in static(range(at_once)):
-                number = start + step * threads
-                if number < count:
+                if number < self.count:
                     for v in vectorize(LINE):
-                        taps[number % each, number // each, v] = held[step, v]
-
-    return weigh
+                        into[*self.place(number), v] = held[step, v]
 
 
-def gathering(p: Overlap, length: int, threads: int, before: int) -> ScriptFunction:
-    """A part of a kernel, for as many threads behind those `before`: (x, lines, stage, image, first
-    line). A tile's lines of each plane, which are `length`."""
-    count = p.planes * length
-    turns, at_once = batches(count, threads)
+@record
+class Taps(Lines):
+    """Those of some columns of the weight, from one on."""
 
-    @script
-    def gather(a, lines, stage, z, top):  # type: ignore[no-untyped-def]
-        for turn in range(turns):
-            start = turn * at_once * threads + threadIdx.x - before
-            held = register_tensor(p.a.dtype, (at_once, LINE), init=0)
-            for step in static(range(at_once)):
-                for channel in static(range(p.image_channels)):
-                    for pixel in vectorize(p.pixels):
-                        at = (z, top, start + step * threads, length, pixel, channel)
-                        held[step, channel * p.pixels + pixel] = get(a, *p.x_at(*at))
-            for step in static(range(at_once)):
-                number = start + step * threads
-                if number < count:
-                    for v in vectorize(LINE):
-                        lines[stage, number // length, number % length, v] = held[step, v]
+    left: Any
 
-    return gather
+    def source(self, number: Value, pixel: Value, channel: int) -> Index:
+        line, column = self.place(number)
+        return self.p.tap_at(self.left + column, line, pixel, channel)
+
+    def place(self, number: Value) -> Index:
+        each = self.p.k // LINE
+        return (number % each, number // each)
+
+
+@record
+class PlaneLines(Lines):
+    """Those of a tile, as many of each plane, from line `top` of an image on."""
+
+    length: int
+    stage: Any
+    z: Any
+    top: Any
+
+    def source(self, number: Value, pixel: Value, channel: int) -> Index:
+        return self.p.x_at(self.z, self.top, number, self.length, pixel, channel)
+
+    def place(self, number: Value) -> Index:
+        return (self.stage, number // self.length, number % self.length)
 
 
 def batches(count: int, threads: int) -> tuple[int, int]:
