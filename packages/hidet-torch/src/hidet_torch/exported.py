@@ -25,7 +25,7 @@ from hidet_torch.calling.input_check import Alike, like, unlike
 from hidet_torch.calling.run import CompiledCall
 from hidet_torch.calling.uncompiled import EagerCall
 from hidet_torch.capture.capture import compile_inference
-from hidet_torch.capture.decompositions import exported_decompositions
+from hidet_torch.capture.decompositions import decomposed
 from hidet_torch.capture.not_exported import told
 from hidet_torch.importing.in_place import COPY
 from hidet_torch.module_methods import ModuleMethods
@@ -305,7 +305,7 @@ def taken_apart(
     BadArgument if it writes to one of two inputs in the same memory: PyTorch fails to say so.
     """
     try:
-        return program.run_decompositions(exported_decompositions())
+        return decomposed(program)
     except AssertionError:
         flat = zip(program.graph_signature.user_inputs, tree_leaves((inputs, named)), strict=True)
         tensors = {str(name): each for name, each in flat if isinstance(each, torch.Tensor)}

@@ -8,9 +8,10 @@ from inspect import Parameter, Signature, signature
 from typing import Any
 
 import torch
-from torch.utils._pytree import TreeSpec, tree_unflatten
+from torch.utils._pytree import TreeSpec
 
 from hidet.errors import BadArgument
+from hidet_torch.calling.structures import sample
 from hidet_torch.settings import known_names
 
 Inputs = tuple[tuple[Any, ...], dict[str, Any]]
@@ -73,7 +74,7 @@ class ProgramCall(Forward):
 
     def __init__(self, model: torch.nn.Module, spec: TreeSpec) -> None:
         super().__init__(model)
-        inputs, _ = tree_unflatten([None] * spec.num_leaves, spec)
+        inputs, _ = sample(spec)
         self.count = len(inputs)
 
     def placed(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> Inputs:
@@ -89,6 +90,6 @@ class ProgramCall(Forward):
 
 def spelled(spec: TreeSpec) -> str:
     """A call of that structure as it is written, with * for each leaf."""
-    inputs, named = tree_unflatten(["*"] * spec.num_leaves, spec)
+    inputs, named = sample(spec)
     parts = [*map(repr, inputs), *(f"{name}={value!r}" for name, value in named.items())]
     return f"({', '.join(parts)})".replace("'*'", "*")

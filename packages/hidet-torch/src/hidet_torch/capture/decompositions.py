@@ -13,7 +13,9 @@ from torch._decomp import (
     core_aten_decompositions,
     get_decompositions,
 )
+from torch.export import ExportedProgram
 
+from hidet_torch.calling.structures import plain, require_whole
 from hidet_torch.converters.table import torch as converters
 
 aten = torch.ops.aten
@@ -57,3 +59,23 @@ def taken_apart() -> MappingProxyType[Any, Callable[..., Any]]:
 def without_converted(table: Mapping[Any, Callable[..., Any]]) -> dict[Any, Callable[..., Any]]:
     """A table without the operators that have a converter; other overloads of them become those."""
     return {op: f for op, f in table.items() if op not in converters}
+
+
+def decomposed(program: ExportedProgram) -> ExportedProgram:
+    """An exported program in the operators that are compiled; its inputs and results are nested as
+    before."""
+    (signature,) = [each.signature for each in program.module_call_graph if not each.fqn]
+    assert signature is not None, "the whole has one"
+    nested = signature.in_spec, signature.out_spec
+    for each in nested:
+        require_whole(each)
+    # PyTorch would make objects of symbols again, and take what they do to these into the graph.
+    signature.in_spec, signature.out_spec = map(plain, nested)
+    try:
+        found = program.run_decompositions(exported_decompositions())
+    finally:
+        signature.in_spec, signature.out_spec = nested
+    (own,) = [each.signature for each in found.module_call_graph if not each.fqn]
+    assert own is not None, "the whole has one"
+    own.in_spec, own.out_spec = nested
+    return found

@@ -25,7 +25,8 @@ def told(error: Exception) -> Exception:
                 f"the model {verb} a {found[1]}, of which torch.export does not know the tensors",
                 help='torch.compile(model, backend="hidet") takes such objects; or leave it out '
                 "(use_cache=False, for a cache of transformers), or tell PyTorch how to take it "
-                "apart: torch.utils._pytree.register_pytree_node",
+                "apart: transformers.integrations.executorch.register_dynamic_cache_export_support "
+                "for a DynamicCache, torch.utils._pytree.register_pytree_node for others",
             )
     error.add_note(OTHERWISE)
     return error
