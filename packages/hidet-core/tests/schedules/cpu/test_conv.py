@@ -7,7 +7,14 @@ from hidet import sim
 from hidet.ir.expr import Var
 from hidet.ops.windows.conv import Conv
 from hidet.schedules.base import candidates
-from hidet.schedules.cpu.conv import ConvRegisters, conv_panels, has_channels
+from hidet.schedules.cpu.conv import (
+    ConvRegisters,
+    UnpackedRegisters,
+    conv_panels,
+    conv_unpacked,
+    has_channels,
+    is_unpacked,
+)
 from hidet.schedules.cpu.conv_last import is_of_pixels
 from hidet.schedules.cpu.conv_pointwise import (
     Pointwise,
@@ -56,6 +63,12 @@ LANES_OF_CHANNELS = [
     Conv(f32[1, 96, 7, 7], f32[33, 96, 1, 1], f32[33], ONE, NONE, ONE, 1),
     Conv(f32[1, 6, 5, 2], f32[40, 3, 1, 1], None, ONE, NONE, ONE, 2),
 ]
+UNPACKED = [
+    LANES_OF_CHANNELS[0],
+    POINTWISE[2],
+    Conv(f32[1, 600, 3, 5], f32[17, 600, 1, 1], None, ONE, NONE, ONE, 1),  # stretches alike
+    Conv(f64[1, 5, 3, 7, 5], f64[9, 5, 1, 1, 1], f64[9], (1,) * 3, ((0, 0),) * 3, (1,) * 3, 1),
+]
 N = Var("n", i32)
 OPEN = [
     Conv(f32[N, 7, 13, 11], f32[33, 7, 3, 3], f32[33], (2, 1), SAME, ONE, 1),
@@ -78,6 +91,8 @@ CASES = [
     *((conv_pointwise, op, PLAIN, PointwiseTile(2, 1)) for op in POINTWISE),
     *((conv_panels, op, WIDE, ConvRegisters(14, 2, True)) for op in LANES_OF_CHANNELS),
     *((conv_panels, op, HALF, ConvRegisters(6, 2, True)) for op in LANES_OF_CHANNELS),
+    *((conv_unpacked, op, WIDE, UnpackedRegisters(14, 1, True)) for op in UNPACKED),
+    *((conv_unpacked, op, HALF, UnpackedRegisters(4, 2, True)) for op in UNPACKED),
     *((depthwise_rows, op, WIDE, RowVectors(count)) for op in APART for count in (1, 2)),
     *((depthwise_rows, op, PLAIN, RowVectors(4)) for op in APART),
     *((conv_panels, op, WIDE, ConvRegisters(8, 2)) for op in OPEN),
@@ -108,6 +123,8 @@ def test_each_is_one_kind(op):
     last = {"conv_last"} if op.channels_last and is_of_pixels(op) else set()
     enough = is_pointwise(op, HALF) and np.prod(op.spatial()) >= 8
     pointwise = {"conv_pointwise"} if enough else set()
+    if is_unpacked(op, HALF) and op.x.shape[0] == 1:
+        pointwise |= {"conv_unpacked"}
     assert kinds == (
         {"depthwise_rows"} if op in APART else {"conv_panels"} | rows | last | pointwise
     )
@@ -135,6 +152,22 @@ def test_simulated_on_odd_sizes(op, point, check):
     found = np.full(result.shape, 77, result.dtype.numpy)
     sim.launch(as_run(made(op, HALF, tile(*point)).module, HALF), *arrays, found)
     check(op, arrays, found)
+
+
+@pytest.mark.parametrize("op", UNPACKED[:2], ids=str)
+def test_places_are_read_where_they_lie(op, check):
+    """By one kernel beside that of the weight, and nothing beyond a tensor."""
+    module = conv_unpacked(op, HALF, UnpackedRegisters(6, 2, True)).module
+    assert [each.name for each in module.workspaces] == ["columns"]
+    arrays, result = op.examples(seed=0), op.results()[0]
+    found = np.full(result.shape, 77, result.dtype.numpy)
+    sim.launch(as_run(module, HALF), *arrays, found)
+    check(op, arrays, found)
+
+
+def test_few_places_of_many_channels_are_not_packed():
+    op = Conv(f32[1, 960, 7, 7], f32[160, 960, 1, 1], None, ONE, NONE, ONE, 1)
+    assert candidates(op, WIDE)[0].schedule.name == "conv_unpacked"
 
 
 def test_slabs_are_rows_whose_positions_fill_vectors_and_parts_of_long_rows():

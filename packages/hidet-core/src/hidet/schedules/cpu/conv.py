@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
+from hidet.compute import accumulator
 from hidet.compute.sizes import same
 from hidet.cost import Work
 from hidet.ops.windows.conv import Conv
@@ -12,9 +13,14 @@ from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.convolution import Convolution, ImagesApart, convolution_of, has_channels
 from hidet.schedules.cpu.conv_rows_layout import COPIED
 from hidet.schedules.cpu.panel_elements import is_integers
-from hidet.schedules.cpu.panel_layout import Registers
+from hidet.schedules.cpu.panel_layout import Panels, Registers
 from hidet.schedules.cpu.panels import panels
 from hidet.target import Target
+
+PLACES = 256
+"""Positions up to which they are read where they lie. Neighbours in k are so far apart: with more
+positions each is in another page, and tiles of them by channels (`conv_pointwise.py`) fill
+vectors. Measured at 7 x 7, 9 x 9 and 14 x 14."""
 
 
 class ConvRegisters(Registers):
@@ -56,3 +62,30 @@ def of_integers(op: Conv) -> bool:
 def conv_panels(op: Conv, target: Target, point: ConvRegisters) -> Scheduled:
     """Panels of channels and of windows, then tiles of the result over the threads."""
     return Scheduled(panels(op.name, by_images(op), target, point), point)
+
+
+class UnpackedRegisters(ConvRegisters):
+    """The tile of sums: positions, which are read where they lie, by vectors of channels."""
+
+    def fits(self, op: Conv, target: Target) -> bool:
+        """Whether sums and operands have registers, and positions are rows of a tile."""
+        return self.flip and super().fits(op, target)
+
+    def work(self, op: Conv, target: Target) -> Work:
+        """What `op` costs at this point."""
+        return self.work_of(Panels(convolution_of(op), self, target, unpacked=True))
+
+
+def is_unpacked(op: Conv, target: Target) -> bool:
+    """Whether positions are those of x, known, of elements that are summed in their own type."""
+    if op.channels_last or not has_channels(op):
+        return False
+    p = convolution_of(op)
+    plain = op.x.dtype.is_float and accumulator(op.x.dtype) is op.x.dtype
+    return plain and p.pointwise and p.batch == 1 and isinstance(p.n, int) and p.n <= PLACES
+
+
+@schedule_for(Conv, target="cpu", space=UnpackedRegisters, when=is_unpacked, closed=(0,))
+def conv_unpacked(op: Conv, target: Target, point: UnpackedRegisters) -> Scheduled:
+    """Panels of channels alone, then tiles of the result over the threads."""
+    return Scheduled(panels(op.name, convolution_of(op), target, point, unpacked=True), point)

@@ -16,6 +16,7 @@ from typing import Any
 from hidet.cost import Work
 from hidet.ir.expr import Const, Dot, Expr, Pack
 from hidet.lang import cast, cdiv, load
+from hidet.lang.functions import minimum
 from hidet.lang.memory import get
 from hidet.schedules.contraction import Contraction
 from hidet.schedules.cpu.panel_elements import BYTES, SIGN, Elements, elements_of
@@ -82,6 +83,8 @@ class Registers:
         making = [rows * (max(1.0, found) if t.rows_as_stored else moved)]
         lanes_cost = 1.0 if t.lanes_as_stored else moved
         making += [columns * (FOUND if p.scattered else lanes_cost)]
+        if t.unpacked:
+            making[0] = 0.0
         if p.has_weight:
             making.pop(0 if t.weight_in_rows else 1)
         blocks = batch * (rows // t.height) * (columns // t.width)
@@ -102,8 +105,11 @@ class Panels:
         registers: Registers,
         target: Target,
         elements: Elements | None = None,
+        unpacked: bool = False,
     ) -> None:
         self.p, self.flip = p, registers.flip
+        self.unpacked = unpacked
+        """Whether rows of the only product are read where they lie; beyond them, the last one."""
         self.elements = elements or elements_of(p, registers.flip, target)
         self.wide, self.group = self.elements.sums, self.elements.group
         self.depth = cdiv(p.k, self.group)
@@ -128,7 +134,7 @@ class Panels:
         self.offset = self.elements is BYTES and rows_type is i8
         """Whether rows lie in panels with `SIGN` added, which their sums are too large by."""
         enough = p.estimated(p.batch) * p.estimated(self.rows) >= 4 * target.cores * self.height
-        near = columns_bytes <= 2 * target.l2_bytes and self.is_own
+        near = columns_bytes <= 2 * target.l2_bytes and self.is_own and not unpacked
         self.at_once = not self.weight_in_rows and (enough or self.is_small) and near
         """Whether a panel of rows is made just before it meets all columns, still in the cache: it
         is the thread's own, so that it need not reach memory."""
@@ -154,7 +160,15 @@ class Panels:
         """Whether all products of a tile are added up at once, so that it need not begin at 0."""
         if self.table is not None or len(self.heights) > 1:
             return False
-        return isinstance(self.depth, int) and self.depth <= STRETCH
+        return isinstance(self.depth, int) and self.depth == self.stretch
+
+    @cached_property
+    def stretch(self) -> Any:
+        """How many products are summed before they join the sum of the others: where `STRETCH` of
+        them leave few, these join the rest."""
+        if not isinstance(self.depth, int):
+            return STRETCH
+        return cdiv(self.depth, max(1, cdiv(self.depth - STRETCH // 4, STRETCH)))
 
     @property
     def row_panel(self) -> Any:
@@ -176,7 +190,7 @@ class Panels:
     @property
     def row_panels(self) -> Any:
         """The type of the panels of rows that lie in memory: none where each is a thread's own."""
-        count = 1 if self.at_once else self.row_matrices * self.row_tiles
+        count = 1 if self.at_once or self.unpacked else self.row_matrices * self.row_tiles
         return self.elements.rows[count, *self.row_panel.shape[1:]]
 
     @property
@@ -186,7 +200,9 @@ class Panels:
         return self.elements.lanes[self.matrices * self.lane_tiles, *tile]
 
     def held(self, panel: Any) -> Any:
-        """Where a panel of rows lies: several products may share it."""
+        """Where a panel of rows lies, which several products may share; else its first row."""
+        if self.unpacked:
+            return panel * self.height
         if self.row_matrices is self.p.batch:
             return panel
         return panel % (self.row_matrices * self.row_tiles)
@@ -232,8 +248,10 @@ class Panels:
         """Where row i of a panel has its group r."""
         return (i, r * self.group) if self.rows_along_k else (r, i * self.group)
 
-    def row_group(self, rows: Any, panel: Any, i: Any, r: Any) -> Expr:
+    def row_group(self, rows: Any, panel: Any, i: Any, r: Any) -> Any:
         """Group r of row i of a panel."""
+        if self.unpacked:
+            return self.row_element(rows, rows, 0, minimum(panel + i, self.rows - 1), r)
         at = self.in_row_panel(i, r)
         return load(rows, panel, *at, **({} if self.group == 1 else {"lanes": self.group}))
 

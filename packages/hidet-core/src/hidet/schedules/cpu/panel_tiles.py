@@ -15,7 +15,7 @@ from hidet.lang import (
     vectorize,
 )
 from hidet.lang.memory import get
-from hidet.schedules.cpu.panel_layout import STRETCH, Panels
+from hidet.schedules.cpu.panel_layout import Panels
 
 
 def multiplying(t: Panels) -> ScriptFunction:
@@ -25,9 +25,9 @@ def multiplying(t: Panels) -> ScriptFunction:
 
     @script
     def multiply(rows, columns, done, row_panel, column_panel, there):  # type: ignore[no-untyped-def]
-        for stretch in range(cdiv(t.depth, STRETCH)):
-            start = stretch * STRETCH
-            count = min(STRETCH, t.depth - start)
+        for stretch in range(cdiv(t.depth, t.stretch)):
+            start = stretch * t.stretch
+            count = min(t.stretch, t.depth - start)
             add_stretch(rows, columns, done, 0, row_panel, start, column_panel, start, count, there)
         if t.offset:
             correct(columns, done, column_panel)

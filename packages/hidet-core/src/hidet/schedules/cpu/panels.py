@@ -28,9 +28,12 @@ from hidet.schedules.cpu.panel_tiles import multiplying, writing
 from hidet.target import Target
 
 
-def panels(name: str, p: Contraction, target: Target, registers: Registers) -> Module:
-    """A contraction by panels: those of the weight, those of the other operand, then tiles."""
-    t = Panels(p, registers, target)
+def panels(
+    name: str, p: Contraction, target: Target, registers: Registers, unpacked: bool = False
+) -> Module:
+    """A contraction by panels: those of the weight, those of the other operand unless it stays
+    `unpacked`, then tiles."""
+    t = Panels(p, registers, target, unpacked=unpacked)
     batch: Any = p.batch
     row_tiles: Any = t.row_tiles
     lane_tiles: Any = t.lane_tiles
@@ -64,14 +67,19 @@ def panels(name: str, p: Contraction, target: Target, registers: Registers) -> M
                         lane_panel = panel // row_tiles * lane_tiles + tile
                         meet(bias, table, own, columns, c, panel, 0, lane_panel)
             else:
-                if not t.weight_in_rows:
+                if not (t.weight_in_rows or t.unpacked):
                     for panel in over(batch * row_tiles):
                         make_rows(a, b, table, rows, panel, panel)
                 for number in over(batch * lane_tiles * row_tiles):
                     column_panel = number // row_tiles
                     row_panel = column_panel // lane_tiles * row_tiles + number % row_tiles
                     held = t.held(row_panel)
-                    meet(bias, table, rows, columns, c, row_panel, held, column_panel)
+                    if not t.unpacked:
+                        meet(bias, table, rows, columns, c, row_panel, held, column_panel)
+                    elif t.flip:
+                        meet(bias, table, b, columns, c, row_panel, held, column_panel)
+                    else:
+                        meet(bias, table, a, columns, c, row_panel, held, column_panel)
 
     placing = [] if t.table is None else p.placing(name, t.height, target.kind)
     kernels = [*placing, pack, product]
