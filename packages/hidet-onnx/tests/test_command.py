@@ -10,6 +10,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from hidet.build.compiled import CopyWarning
 from hidet.cli.main import main
 
 RNG = np.random.default_rng(0)
@@ -44,6 +45,19 @@ def test_what_is_compiled_runs(path: str, folder: Path, capsys: pytest.CaptureFi
     np.testing.assert_allclose(found, expected(folder), rtol=1e-5, atol=1e-5)
 
 
+def test_an_input_may_lie_in_another_order(
+    folder: Path, capsys: pytest.CaptureFixture, recwarn: pytest.WarningsRecorder
+) -> None:
+    assert main(["compile", "model.onnx", "-o", "compiled.hidet", "--order", "x=1,0"]) == 0
+    capsys.readouterr()
+    for inputs in (["--input", "x=x.npy", "--output", "y.npz"], ["--size", "batch=4"]):
+        assert main(["run", "compiled.hidet", *inputs]) == 0
+        assert "x: float32[batch, 7] in rows of axes (1, 0) -> " in capsys.readouterr().out
+    found = np.load(folder / "y.npz")["output0"]
+    np.testing.assert_allclose(found, expected(folder), rtol=1e-5, atol=1e-5)
+    assert not [each for each in recwarn if each.category is CopyWarning]
+
+
 def test_several_targets_in_one_file(folder: Path, capsys: pytest.CaptureFixture) -> None:
     pytest.importorskip("cuda.bindings.nvrtc", reason="there is no NVRTC")
     assert main(["compile", "model.onnx", "--target", "sm_90a", "--target", "cpu"]) == 0
@@ -69,6 +83,8 @@ def test_bench_compares_with_onnx_runtime(folder: Path, capsys: pytest.CaptureFi
         (["compile", "x.npy"], r"no installed frontend takes x.npy\n  help: .*\.onnx"),
         (["compile", "model.onnx", "-o", "model.onnx"], "is the model itself"),
         (["compile", "model.onnx", "--target", "sm_1"], "sm_1"),
+        (["compile", "model.onnx", "--order", "x"], "--order 'x' names no axes"),
+        (["compile", "model.onnx", "--order", "x=1,1"], "x cannot lie in the order"),
         (["compile", "model.onnx", "-o", "none/model.hidet"], "there is no folder none"),
         (["bench", "model.onnx"], "the size batch of .* is not known\n  help: pass --size batch=8"),
         (["bench", "model.onnx", "--size", "n=3"], "no size 'n'"),

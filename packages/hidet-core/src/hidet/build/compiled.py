@@ -27,7 +27,7 @@ from hidet.runtime.binding.memory import View, array_of
 from hidet.runtime.devices.device import canonical, device_count, host_flags
 from hidet.runtime.executor import Executor, Program, check_target
 from hidet.runtime.plans.archive import Archive
-from hidet.runtime.plans.plan import Host, Plan
+from hidet.runtime.plans.plan import Buffer, Host, Plan
 from hidet.runtime.profiling.profile import Profile as Profile
 from hidet.runtime.programs.host_program import HostStep
 from hidet.target import Target
@@ -229,10 +229,16 @@ class CompiledGraph:
     def __repr__(self) -> str:
         main = self.plan
         buffers = main.buffers
-        inputs = ", ".join(f"{buffers[n].name}: {typed(buffers[n])}" for n in main.inputs)
+        inputs = ", ".join(described_input(buffers[n]) for n in main.inputs)
         outputs = ", ".join(map(typed, self.archive.results))
         targets = ", ".join(self.archive.targets)
         return f"CompiledGraph({inputs} -> {outputs}, device={self.device!r}, for {targets})"
+
+
+def described_input(buffer: Buffer) -> str:
+    """An input with its type, and its order in memory if it does not lie in rows."""
+    lies = f" in rows of axes {buffer.order}" if buffer.order else ""
+    return f"{buffer.name}: {typed(buffer)}{lies}"
 
 
 def listed(names: Sequence[str]) -> str:

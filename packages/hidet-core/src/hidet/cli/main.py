@@ -55,7 +55,7 @@ def chosen(given: argparse.Namespace) -> int:
         case "show":
             return show(given.folder, given.stages)
         case "compile":
-            return compile(given.path, given.output, given.target, given.device)
+            return compile(given.path, given.output, given.target, given.device, given.order)
         case "bench":
             return bench(given.model, given.device, given.input, given.size, given.repeat)
         case "run":
@@ -88,6 +88,7 @@ def parser() -> argparse.ArgumentParser:
     compiling.add_argument("-o", "--output", help="the file to write; else the same name in .hidet")
     compiling.add_argument("--target", action="append", default=[], help=f"such as sm_90a; {AGAIN}")
     compiling.add_argument("--device", help="compile for this device: cpu, cuda:1")
+    compiling.add_argument("--order", action="append", default=[], help=f"{ORDER}; {AGAIN}")
     running = command("run", "run a compiled file, or a model file, on arrays", *RUN)
     running.add_argument("path", help="what hidet compile or CompiledGraph.save wrote, or a model")
     calling(running, repeat=0)
@@ -111,6 +112,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 COMPILE = ("model.onnx", "model.onnx -o model.hidet --target sm_90a --target cpu")
+ORDER = "how an input lies: its axes, outermost in memory first, such as image=0,2,3,1"
 RUN = ("model.hidet --input x=x.npy --output y.npz", "model.onnx --size batch=8 --repeat 20")
 BENCH = ("model.onnx --size batch=8", "model.hidet --device cuda", "my_module:make_model")
 

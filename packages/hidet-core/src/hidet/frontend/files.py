@@ -9,6 +9,7 @@ from pkgutil import resolve_name
 from typing import Any, Protocol, cast
 
 from hidet.build.compiled import CompiledGraph
+from hidet.build.orders import IN_ROWS, Orders
 from hidet.errors import BadArgument
 from hidet.frontend.discover import installed, load
 from hidet.graph import FlowGraph
@@ -28,8 +29,9 @@ class CompiledFile(Protocol):
     def run(self, inputs: Sequence[Any]) -> list[Any]:
         """All results, as numpy arrays if all inputs are."""
 
-    def save(self, path: str | PathLike[str], *targets: str) -> None:
-        """Write the model compiled for its device, or for `targets`, to a file."""
+    def save(self, path: str | PathLike[str], *targets: str, orders: Orders = IN_ROWS) -> None:
+        """Write the model compiled for its device, or for `targets`, to a file; `orders` are given
+        only where users name some, and are those of `FlowGraph.build`."""
 
 
 Others = Mapping[str, Callable[[Mapping[str, Any]], Sequence[Any]]]
