@@ -7,6 +7,7 @@ from hidet.graph import symbol, trace_from, tracing
 from hidet.optimize import optimize
 from hidet.optimize.find.attention import find_attention
 from hidet.optimize.normalize import normalize
+from hidet.options import options
 from hidet.testing.graph_passes import kinds, lines, same_value
 
 Q, K = symbol((2, 3, 5, 8)), symbol((2, 3, 7, 8))
@@ -257,6 +258,26 @@ def test_operands_that_are_scaled_each(turn):
     assert kinds(after)[-1] == "attention"
     factor = after.nodes[-1].op.scale
     assert factor == (0.125 if len(after.nodes) == 1 else 0.25)
+
+
+def scaled_heads(x, number):
+    """Rows [b, n, h * d] times a number, by head."""
+    return ops.permute(ops.reshape(x * number, (2, 5, 3, 8)), (0, 2, 1, 3))
+
+
+def test_numbers_of_queries_and_keys_go_into_the_scale():
+    x, w = symbol((2, 5, 16)), ops.ones((24, 16))
+    q, k, v = (ops.linear(x, w) for _ in range(3))
+    y = ops.attention(scaled_heads(q, 0.5), scaled_heads(k, 0.25), scaled_heads(v, 2.0), scale=4.0)
+    made = found(trace_from([y], [x]))
+    assert kinds(made).count("multiply") == 1  # of v
+    assert made.nodes[-1].op.scale == 0.5
+
+
+def test_where_each_operator_rounds_scales_stay():
+    y = ops.attention(Q * 0.5, K, V)
+    with options(round_each=True):
+        assert "multiply" in kinds(found(trace_from([y], [Q, K, V])))
 
 
 def test_a_mask_of_zeros_is_none():

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import isfinite
 
 from hidet import ops, options
 from hidet.compute.sizes import Shape, broadcast, same, same_shape
-from hidet.graph.apply import placed, tracing
+from hidet.graph.apply import apply, placed, tracing
 from hidet.graph.flow import FlowGraph
 from hidet.graph.rewrite import rewrite_from
 from hidet.graph.tensor import Node, Tensor
@@ -14,7 +15,7 @@ from hidet.ops.elementwise.select import Where
 from hidet.ops.products.attention import Attention
 from hidet.ops.products.matmul import Matmul
 from hidet.ops.reductions.softmax import Softmax
-from hidet.ops.tensors.shape import Expand, Reshape
+from hidet.ops.tensors.shape import Expand, Permute, Reshape
 from hidet.optimize.constants import Readers
 from hidet.optimize.find.attention_scores import Scores, behind_casts, keeps_rows, scores_of
 from hidet.optimize.normalize import again, before_reshape, maker, value_of
@@ -48,6 +49,7 @@ def find_attention(graph: FlowGraph) -> FlowGraph:
         with tracing(), placed(node.place):
             found = attention_of(node, single)
             found = with_grouped_heads(node) if found is None else found
+            found = with_own_scale(node) if found is None else found
         return None if found is None else (found,)
 
     return rewrite_from(graph, change)
@@ -127,8 +129,14 @@ def has_one_use(x: Tensor, readers: Readers) -> bool:
 
 
 def unscaled(x: Tensor) -> tuple[Tensor, float]:
-    """A tensor of which `x` is a multiple, and by what number; 1 times `x` if it is none."""
+    """A tensor of which `x`, whose elements may have been moved since, is a multiple, and by what
+    number; 1 times `x` if it is none."""
     made = maker(x)
+    if made is not None and isinstance(made.op, Reshape | Permute):
+        source, times = unscaled(made.inputs[0])
+        if times == 1:
+            return x, 1.0
+        return apply(type(made.op), source, **made.op.attributes()), times
     if made is None or made.op.name not in ("multiply", "divide"):
         return x, 1.0
     pairs = [made.inputs] if made.op.name == "divide" else [made.inputs, made.inputs[::-1]]
@@ -179,6 +187,20 @@ def fits(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> bool:
         return False
     scores = (*q.shape[:-1], k.shape[-2])
     return mask is None or same_shape(broadcast(mask.shape, scores), scores)
+
+
+def with_own_scale(node: Node) -> Tensor | None:
+    """An attention of multiples of q and k that has these numbers in its scale: a matmul that makes
+    q then ends as those of k and v do, and is one with them."""
+    op = node.op
+    if not isinstance(op, Attention) or options.round_each.get():
+        return None
+    q, k, v, mask = op.arrange(node.inputs)
+    (plain_q, of_q), (plain_k, of_k) = unscaled(q), unscaled(k)
+    scale = op.scale * of_q * of_k
+    if of_q * of_k == 1 or not isfinite(scale):
+        return None
+    return ops.attention(plain_q, plain_k, v, mask, causal=op.causal, scale=scale, steps=op.steps)
 
 
 # ---- heads that several of q share --------------------------------------------------------------
