@@ -7,20 +7,15 @@ from __future__ import annotations
 
 from hidet.lang import Global, Int, Map, Shared, address, part, record, shared_tensor, static
 from hidet.lang.cuda import (
-    fence_mbarrier_init,
     mbarrier_arrive_expect_tx,
-    syncthreads,
     tensor_map,
-    threadIdx,
     tma_load,
-    tma_prefetch_map,
     wgmma_layout,
 )
 from hidet.schedules.attention import Rows
 from hidet.schedules.cuda.attention.groups import PANEL, Groups
 from hidet.schedules.cuda.warpgroups.barriers import FULL, Pipeline
 from hidet.schedules.cuda.warpgroups.operand import has_even_rows
-from hidet.target import WARP
 from hidet.types import TensorType
 
 
@@ -65,18 +60,6 @@ def keys_of(
     box = (*(1,) * (len(operand.shape) - 2), point.keys, PANEL)
     boxes = tensor_map(operand, box, swizzle="128B", promotion="256B")
     return Keys(rows, point, boxes, tiles, Pipeline(point.stages, bars, (which,)))
-
-
-@part
-def begin(k: Keys, v: Keys) -> None:
-    """All threads know of the barriers."""
-    if threadIdx.x == 0:
-        tma_prefetch_map(k.boxes)
-        tma_prefetch_map(v.boxes)
-        for each in static((k, v)):
-            each.pipe.begin(1, each.point.consumers // WARP)
-        fence_mbarrier_init()
-    syncthreads()
 
 
 @part

@@ -27,10 +27,11 @@ from hidet.schedules.assemble import assemble
 from hidet.schedules.attention import Rows, is_sized, rows_of, types_of
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.cuda.attention.groups import FEWEST, Groups
-from hidet.schedules.cuda.attention.ring import begin, keys_of, mappable, produce, tiles_of
+from hidet.schedules.cuda.attention.ring import keys_of, mappable, produce, tiles_of
 from hidet.schedules.cuda.attention.softmax import LOW, add_row_sums
 from hidet.schedules.cuda.attention.warpgroup_walk import fill, walk
 from hidet.schedules.cuda.attention.write import WeightedSums
+from hidet.schedules.cuda.warpgroups.barriers import begin
 from hidet.schedules.cuda.warpgroups.lines import LANES, staging_shape
 from hidet.schedules.cuda.warpgroups.tile_order import Tile
 from hidet.target import WARP, Target
@@ -78,7 +79,8 @@ def attention_wgmma(op: Attention, target: Target, point: Groups) -> Scheduled:
             bars = shared_tensor(u64, (2, 2, point.stages))
             keys = keys_of(k, tiles_k, bars, 0, rows, point)
             values = keys_of(v, tiles_v, bars, 1, rows, point)
-            begin(keys, values)
+            consumers = point.consumers // WARP
+            begin([keys.pipe, values.pipe], [keys.boxes, values.boxes], 1, consumers)
             z, top, turns = place(blocks)
             if threadIdx.x < point.consumers:
                 setmaxnreg_inc(point.borrowed(target))

@@ -36,11 +36,9 @@ from hidet.lang.cuda import (
     any_sync,
     barrier_sync,
     blockIdx,
-    fence_mbarrier_init,
     fence_proxy_async,
     gridDim,
     mbarrier_arrive,
-    syncthreads,
     threadIdx,
 )
 from hidet.ops.windows.conv import Conv
@@ -52,7 +50,7 @@ from hidet.schedules.cuda.convolution.overlap import LINE, Overlap, overlap_of, 
 from hidet.schedules.cuda.convolution.overlap_lines import IN_FLIGHT, PlaneLines, Taps
 from hidet.schedules.cuda.convolution.overlap_products import APART, LINE_BYTES, WindowProducts
 from hidet.schedules.cuda.tiles.mma import by_tensor_cores
-from hidet.schedules.cuda.warpgroups.barriers import FULL, Pipeline, pipeline_of
+from hidet.schedules.cuda.warpgroups.barriers import FULL, Pipeline, begin, pipeline_of
 from hidet.schedules.cuda.warpgroups.groups import PIECE
 from hidet.schedules.cuda.warpgroups.lines import staging_shape
 from hidet.schedules.cuda.warpgroups.pairs import sums_to
@@ -190,10 +188,7 @@ def overlapped(name: str, p: Overlap, point: OverlapTile, target: Target) -> Mod
             epilogue = sums_to(staged, bias, c, p, columns, f32 if p.bias else None, None)
             products, pipe = WindowProducts(p, columns, length, lines, taps), pipeline_of(stages)
             left = blockIdx.y * columns
-            if threadIdx.x == 0:
-                pipe.begin(PRODUCERS, point.consumers // WARP)
-                fence_mbarrier_init()
-            syncthreads()
+            begin([pipe], [], PRODUCERS, point.consumers // WARP)
             if threadIdx.x < point.consumers:
                 sums = register_tensor(f32, columns // 2)
                 weight = Taps(p, b, p.k // LINE * columns, left)

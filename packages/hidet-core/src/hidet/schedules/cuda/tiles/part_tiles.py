@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from hidet.ir.expr import Expr
 from hidet.lang import (
     Int,
     Registers,
@@ -25,6 +24,7 @@ from hidet.lang import (
 )
 from hidet.lang.cuda import threadIdx, wgmma_descriptor, wgmma_layout
 from hidet.lang.cuda.wgmma import Descriptor
+from hidet.mapping import auto_map, spatial
 from hidet.mapping.swizzle import SwizzledLayout
 from hidet.schedules.cuda.tiles.staging import Side, Source
 from hidet.schedules.cuda.tiles.two_parts import large_of, small_of
@@ -54,20 +54,15 @@ class PartSide(Side):
         """How so many tiles lie in shared memory."""
         return wgmma_layout(tf32, buffers, *self.padded)
 
-    def tasks(self) -> list[tuple[Expr, Expr]]:
+    def tasks(self) -> list[tuple[Any, Any]]:
         """Row and first column of each vector of this thread."""
         if self.along_k:
             return super().tasks()
-        deep, across = WARP // BESIDE, self.extent // self.vector // BESIDE
-        lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
-        numbers = [warp + step * (self.threads // WARP) for step in range(self.steps)]
-        return [
-            (
-                number // across * deep + lane // BESIDE,
-                (number % across * BESIDE + lane % BESIDE) * self.vector,
-            )
-            for number in numbers
-        ]
+        across = self.extent // self.vector // BESIDE
+        lanes = spatial(WARP // BESIDE, BESIDE)
+        down, warps = self.depth // lanes.shape[0], self.threads // WARP
+        blocks = auto_map(down, across, workers=warps, predicate=False)
+        return [(row, column * self.vector) for row, column in (blocks * lanes).tasks(threadIdx.x)]
 
     @property
     def exact(self) -> bool:

@@ -7,10 +7,19 @@ the next.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from hidet.lang import Int, Shared, address, part, record, shared_tensor
-from hidet.lang.cuda import mbarrier_arrive, mbarrier_init, mbarrier_wait, threadIdx
+from hidet.lang import Int, Map, Shared, address, part, record, shared_tensor, static
+from hidet.lang.cuda import (
+    fence_mbarrier_init,
+    mbarrier_arrive,
+    mbarrier_init,
+    mbarrier_wait,
+    syncthreads,
+    threadIdx,
+    tma_prefetch_map,
+)
 from hidet.target import WARP
 from hidet.types import u64
 
@@ -68,6 +77,18 @@ class Pipeline:
     def advance(self, turns: Int) -> None:
         """A tile of so many iterations is over."""
         self.count += turns
+
+
+@part
+def begin(pipes: Sequence[Pipeline], maps: Sequence[Map], producers: int, consumers: int) -> None:
+    """For all threads: the barriers of pipelines are made, each for so many arrivals, and known."""
+    if threadIdx.x == 0:
+        for boxes in static(maps):
+            tma_prefetch_map(boxes)
+        for pipe in static(pipes):
+            pipe.begin(producers, consumers)
+        fence_mbarrier_init()
+    syncthreads()
 
 
 @part

@@ -24,6 +24,7 @@ from hidet.lang import (
     vectorize,
 )
 from hidet.lang.cuda import stmatrix, syncwarp, threadIdx
+from hidet.mapping import auto_map
 from hidet.mapping.fragments import matrix_rows, mma_c
 from hidet.schedules.contraction import Index
 from hidet.schedules.cuda.warpgroups.tile_order import Tile
@@ -110,9 +111,10 @@ class Lines:
     @part
     def store(self, lane: Int, warp: Int, own: Tile, piece: int) -> None:
         """For warps: rows are written."""
-        across, column = COLUMNS // self.lanes, own.left + piece * COLUMNS
-        for step in unroll(ROWS * across // WARP):
-            i, j = (step * WARP + lane) // across, (step * WARP + lane) % across * self.lanes
+        column = own.left + piece * COLUMNS
+        lines = auto_map(ROWS, COLUMNS // self.lanes, workers=WARP)
+        for step in unroll(lines.tasks_per_worker):
+            i, j = lines.task(lane, step)[0], lines.task(lane, step)[1] * self.lanes
             for v in vectorize(self.lanes):
                 # In one expression: an index with a name is computed by itself.
                 self.c.put(

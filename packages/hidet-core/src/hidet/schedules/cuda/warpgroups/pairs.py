@@ -24,6 +24,7 @@ from hidet.lang import (
     vectorize,
 )
 from hidet.lang.memory import from_accumulators, get
+from hidet.mapping import auto_map
 from hidet.mapping.fragments import mma_c
 from hidet.schedules.base import AccumulatorEpilogue
 from hidet.schedules.contraction import Contraction
@@ -35,8 +36,6 @@ from hidet.types import DType
 
 MADE = COLUMNS // 2
 """Elements of a row that are made of what a warp writes at once."""
-ACROSS = MADE // LANES
-"""Lanes that write one row of these."""
 PLACES = [v % 4 * 2 + v // 4 for v in range(LANES)]
 """Where in shared memory neighbours lie, eight at a time."""
 
@@ -69,8 +68,9 @@ class PairSums(Sums):
     @part
     def store(self, lane: Int, warp: Int, own: Tile, piece: int) -> None:
         column = own.left + piece * COLUMNS
-        for step in unroll(ROWS * ACROSS // WARP):
-            i, j = step * (WARP // ACROSS) + lane // ACROSS, lane % ACROSS * LANES
+        lines = auto_map(ROWS, MADE // LANES, workers=WARP)
+        for step in unroll(lines.tasks_per_worker):
+            i, j = lines.task(lane, step)[0], lines.task(lane, step)[1] * LANES
             lain = register_tensor(self.c.dtype, LANES)
             turned = register_tensor(self.c.dtype, LANES)
             for v in vectorize(LANES):

@@ -14,19 +14,16 @@ from typing import Any
 from hidet.lang import Int, Registers, minimum, part, record, shared_tensor, static
 from hidet.lang.cuda import (
     blockIdx,
-    fence_mbarrier_init,
     gridDim,
     mbarrier_arrive_expect_tx,
     setmaxnreg_dec,
-    syncthreads,
     threadIdx,
-    tma_prefetch_map,
     wgmma,
     wgmma_commit_group,
     wgmma_fence,
     wgmma_wait_group,
 )
-from hidet.schedules.cuda.warpgroups.barriers import FULL, Pipeline
+from hidet.schedules.cuda.warpgroups.barriers import FULL, Pipeline, begin
 from hidet.schedules.cuda.warpgroups.groups import FEW, Warpgroups, sum_type
 from hidet.schedules.cuda.warpgroups.operand import STEP_BYTES, Held, Operand, step_of
 from hidet.schedules.cuda.warpgroups.tile_order import Order, Tile
@@ -55,12 +52,7 @@ class Ring:
         for held in static((self.a, self.b)):
             if held.side.brought < held.side.extent:
                 held.side.clear(held.tiles, self.point.stages, self.point.threads)
-        if threadIdx.x == 0:
-            tma_prefetch_map(self.a.boxes)
-            tma_prefetch_map(self.b.boxes)
-            self.pipe.begin(1, self.point.consumers // WARP)
-            fence_mbarrier_init()
-        syncthreads()
+        begin([self.pipe], [self.a.boxes, self.b.boxes], 1, self.point.consumers // WARP)
         if threadIdx.x == self.point.consumers:
             tile = order.tile(number)
             for turn in range(self.turns_ahead(turns)):
