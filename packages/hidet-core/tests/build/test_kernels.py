@@ -34,7 +34,7 @@ def test_places_in_larger_tensors_go_along():
     (group, *_) = Draft(graph, CPU, {}).groups["main"]
     shape = pickle.loads(pickle.dumps(shape_of(group)))
     again = group_of(shape)
-    assert [str(each.tensor.type.layout) for each in again.insets] == ["(0, 0) in (m, 32)"]
+    assert [str(each.tensor.type.layout) for each in again.output_views] == ["(0, 0) in (m, 32)"]
     assert not again.stored
     here, there = worked_out(group, CPU), Job(shape, CPU, {}).answer()
     assert [made[2].functions for made in there] == [made[2].functions for made in here]

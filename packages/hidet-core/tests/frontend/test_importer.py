@@ -12,7 +12,7 @@ from hidet.errors import BadArgument, Place, UnsupportedOp
 from hidet.frontend.importing.converters import Converters
 from hidet.frontend.importing.importer import USUAL, Importer
 from hidet.frontend.importing.limits import Limits
-from hidet.frontend.running.staying import HostCall
+from hidet.frontend.running.fallback import HostCall
 from hidet.graph import FlowGraph, symbol, tracing
 
 table: Converters[str] = Converters("tuples")

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from hidet.frontend.running.execute import HostStep, View
+from hidet.frontend.running.fallback import FallbackCalls, HostCall, numpy_step
 from hidet.frontend.running.regions import Joined, Region, joined
-from hidet.frontend.running.staying import HostCall, Staying, numpy_step
 from hidet.frontend.saved import build_model
 from hidet.graph import FlowGraph, Foreign, Tensor, symbol, tracing
 from hidet.runtime.binding.memory import array_of
@@ -23,7 +23,7 @@ class Toy:
     """A graph whose `left` operators add their number, and note in `SEEN` that they ran."""
 
     def __init__(self) -> None:
-        self.staying = Staying("cpu")
+        self.fallback = FallbackCalls("cpu")
 
     def left(self, number: int, *operands: Tensor, effects: bool = False) -> Tensor:
         def run(*arrays: Array) -> list[Array]:
@@ -34,12 +34,12 @@ class Toy:
         step = numpy_step(run)
         step.run = run  # type: ignore[attr-defined]
         call = HostCall(str(number), operands, (operands[0].type,), step, effects=effects)
-        (found,) = self.staying.add(call)
+        (found,) = self.fallback.add(call)
         return found
 
     def built(self, x: Tensor, *results: Tensor) -> Joined:
-        ends = [] if self.staying.token is None else [self.staying.token]
-        return joined(FlowGraph([x], [*results, *ends]), self.staying.calls, join)
+        ends = [] if self.fallback.token is None else [self.fallback.token]
+        return joined(FlowGraph([x], [*results, *ends]), self.fallback.calls, join)
 
 
 def join(region: Region) -> HostStep:
@@ -128,6 +128,6 @@ def test_a_graph_without_neighbours_stays_as_it_is() -> None:
     with tracing():
         x = symbol((2, 3), "float32")
         before = FlowGraph([x], [toy.left(1, x * 2) + 1])
-    found = joined(before, toy.staying.calls, join)
+    found = joined(before, toy.fallback.calls, join)
     assert found.graph is before
-    assert (found.calls, found.tensors) == (toy.staying.calls, {})
+    assert (found.calls, found.tensors) == (toy.fallback.calls, {})

@@ -15,7 +15,7 @@ from hidet.build.arguments import host_array
 from hidet.build.compiled import CompiledGraph
 from hidet.errors import BadArchive, BadArgument, FrontendMissing
 from hidet.frontend.running.execute import View
-from hidet.frontend.running.staying import HostCall, Staying
+from hidet.frontend.running.fallback import FallbackCalls, HostCall
 from hidet.frontend.saved import build_model, saved_steps
 from hidet.graph import tracing
 
@@ -45,11 +45,11 @@ def step(reads: Sequence[View], writes: Sequence[View]) -> None:
 def model(payload: bytes | None) -> CompiledGraph:
     """x -> (2x + 3) * 2, of which the framework adds 3."""
     x = hidet.symbol((5,), "float32", "cpu")
-    staying = Staying("cpu")
+    fallback = FallbackCalls("cpu")
     with tracing():
-        (y,) = staying.add(HostCall("plus", (x * 2,), (x.type,), step, payload))
+        (y,) = fallback.add(HostCall("plus", (x * 2,), (x.type,), step, payload))
         graph = hidet.trace_from(y * 2, x)
-    return build_model(graph, staying.calls, "kept")
+    return build_model(graph, fallback.calls, "kept")
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from hidet import ops, sim
 from hidet.build.choosing import schedule
 from hidet.build.choosing.grouping import grouped
 from hidet.build.choosing.schedule import implement
-from hidet.fusion.group import Inset
+from hidet.fusion.group import OutputView
 from hidet.graph import Tensor, evaluate, symbol, trace_from
 from hidet.ir.expr import Pack
 from hidet.ir.stmt import Store
@@ -27,10 +27,10 @@ def group_of(graph):
     return group
 
 
-def inset(result, whole, at, starts=None, shape=None):
+def output_view(result, whole, at, starts=None, shape=None):
     """A window of a result within a tensor of shape `whole`."""
     of = result.type.with_(shape=shape or result.shape, layout=Slot(whole, at))
-    return Inset(Tensor(of), starts or (0,) * result.ndim)
+    return OutputView(Tensor(of), starts or (0,) * result.ndim)
 
 
 def run(group, arrays, lowered):
@@ -69,7 +69,7 @@ def test_a_result_goes_to_its_place_and_nowhere_else(what, shape, lowered):
     graph = maps(*shape)[what]
     group = group_of(graph)
     whole, at = (shape[0] + 3, shape[1] + 5), (1, 3)
-    group.insets, group.stored = (inset(graph.outputs[0], whole, at),), False
+    group.output_views, group.stored = (output_view(graph.outputs[0], whole, at),), False
     arrays = arrays_for(graph)
     (found,) = run(group, arrays, lowered)
     (wanted,) = evaluate(graph, *arrays)
@@ -83,10 +83,10 @@ def test_a_result_goes_to_its_place_and_nowhere_else(what, shape, lowered):
 def test_a_result_and_windows_of_it_are_written_at_once(what):
     graph = maps(7, 43)[what]
     group, result = group_of(graph), graph.outputs[0]
-    group.insets = (
-        inset(result, (7, 60), (0, 11)),
-        inset(result, (9, 20), (2, 4), (0, 19), (7, 13)),
-        inset(result, (9, 20), (1, 0), (6, 42), (1, 1)),
+    group.output_views = (
+        output_view(result, (7, 60), (0, 11)),
+        output_view(result, (9, 20), (2, 4), (0, 19), (7, 13)),
+        output_view(result, (9, 20), (1, 0), (6, 42), (1, 1)),
     )
     arrays = arrays_for(graph)
     whole, *parts = run(group, arrays, lowered=True)
@@ -101,7 +101,7 @@ def test_a_result_and_windows_of_it_are_written_at_once(what):
 def test_a_schedule_without_hooks_gets_a_kernel_that_copies(monkeypatch):
     graph = maps(5, 9)["softmax"]
     group = group_of(graph)
-    group.insets, group.stored = (inset(graph.outputs[0], (5, 12), (0, 2)),), False
+    group.output_views, group.stored = (output_view(graph.outputs[0], (5, 12), (0, 2)),), False
     assert len(implement(group, CUDA)) == 1
     hooks = lambda module: set() if module.name == "softmax" else {*module.params}
     monkeypatch.setattr(schedule, "ports", hooks)
@@ -116,7 +116,10 @@ def test_stores_are_as_wide_as_the_place_allows(start, lanes):
     x, w = symbol((512, 512), "float16"), symbol((64, 512), "float16")
     graph = trace_from(ops.linear(x, w), [x, w])
     group = group_of(graph)
-    group.insets, group.stored = (inset(graph.outputs[0], (512, 128), (0, start)),), False
+    group.output_views, group.stored = (
+        (output_view(graph.outputs[0], (512, 128), (0, start)),),
+        False,
+    )
     (made,) = implement(group, CUDA)
     assert made.schedule == "matmul_wgmma"  # which writes rows; others write fragments
     (kernel,) = made.module.kernels

@@ -126,7 +126,7 @@ def test_three_roles(tiles, depth, run):
 
 @pytest.mark.parametrize("by_block", [False, True])
 @pytest.mark.parametrize("threads", [128, 32])
-def test_gangs_of_any_size_give_the_same(by_block, threads, simulated, monkeypatch):
+def test_simt_groups_of_any_size_give_the_same(by_block, threads, simulated, monkeypatch):
     x = np.random.default_rng(0).standard_normal((13, 3, WIDTH)).astype(np.float32)
     arrays = x, np.zeros((13, WIDTH), np.float32)
     _, expected = simulated(pipeline(13, 3), *arrays)

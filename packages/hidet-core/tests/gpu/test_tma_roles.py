@@ -32,7 +32,7 @@ def test_three_roles(m, n, k, run):
 
 @pytest.mark.parametrize("by_block", [False, True])
 @pytest.mark.parametrize("threads", [384, 128])
-def test_gangs_of_any_size_give_the_same(by_block, threads, simulated, monkeypatch):
+def test_simt_groups_of_any_size_give_the_same(by_block, threads, simulated, monkeypatch):
     *_, expected = simulated(product(), *operands(300, 72, 168))
     parting = blocks.Parting(by_block, threads)
     monkeypatch.setattr(blocks, "partings", lambda program, run: [parting])

@@ -37,7 +37,7 @@ def gated():
     return ops.silu(ops.linear(X, weight(6, 8))) * ops.linear(X, weight(6, 8, high=0.5))
 
 
-def siblings():
+def merged_matmuls():
     return [ops.softmax(ops.linear(X, weight(n, 8))) for n in (6, 7)]
 
 
@@ -125,7 +125,7 @@ GRAPHS = {
     "read_masks": causal,
     "lower_precision": lambda: ops.linear(X, weight(6, 8)),
     "merge_gates": gated,
-    "merge_siblings": siblings,
+    "merge_horizontally": merged_matmuls,
     "hand_norms": normed,
     "assign_layout": lambda: ops.relu(ops.conv2d(IMAGE, weight(4, 4, 3, 3))),
     "spell_attention": lambda: ops.attention(Q, K, V),

@@ -132,7 +132,7 @@ def test_warps_at_one_point_go_on_by_themselves(variant):
     assert report.barriers == 2
 
 
-def test_a_barrier_of_warps_in_several_gangs_orders(variant):
+def test_a_barrier_of_warps_in_several_simt_groups_orders(variant):
     x = np.random.default_rng(0).random((8, 64), np.float32)
     with pytest.raises(Race):
         launch(variant(TURNS, {"syncthreads()\n    z": "z"}), x, np.zeros_like(x))
@@ -160,7 +160,7 @@ CHAIN = """
 """
 
 
-def test_blocks_of_one_gang_at_different_paces(variant):
+def test_blocks_of_one_simt_group_at_different_speeds(variant):
     y = np.zeros(4, np.int32)
     launch(variant(CHAIN), y)
     np.testing.assert_array_equal(y, [1, 2, 3, 4])

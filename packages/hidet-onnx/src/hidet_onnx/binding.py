@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hidet.errors import BadArgument
-from hidet.frontend.running.staying import on_device
+from hidet.frontend.running.fallback import on_device
 from hidet.graph import Tensor, asarray
 from hidet_onnx.model import CompiledModel
 

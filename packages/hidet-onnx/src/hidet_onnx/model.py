@@ -16,9 +16,9 @@ from hidet.build.orders import IN_ROWS, Orders
 from hidet.errors import BadArgument, NeedsValue
 from hidet.errors.warning import pass_over
 from hidet.frontend.model import Model
+from hidet.frontend.running.fallback import is_of_host, on_device
 from hidet.frontend.running.host_values import HostValue
 from hidet.frontend.running.stages import StagedModel
-from hidet.frontend.running.staying import is_of_host, on_device
 from hidet.frontend.running.variants import Variants
 from hidet.graph import FlowGraph, Tensor
 from hidet_onnx.importing.forms import ABSENT, DECLARED, Form, Open, form_of, leaves, texts

@@ -15,8 +15,8 @@ from hidet.build.compiled import CompiledGraph
 from hidet.build.orders import IN_ROWS, Orders
 from hidet.errors.warning import pass_over
 from hidet.frontend.model import Model
+from hidet.frontend.running.fallback import on_device
 from hidet.frontend.running.stages import StagedModel
-from hidet.frontend.running.staying import on_device
 from hidet.graph import Tensor
 from hidet.options import options
 from hidet_tf.effects import assigning, require_no_effects

@@ -12,7 +12,7 @@ from tracing import imported
 
 import hidet_torch
 from hidet.frontend.running.execute import View
-from hidet.frontend.running.staying import HostCall
+from hidet.frontend.running.fallback import HostCall
 from hidet.graph import Foreign
 from hidet_torch.importing.foreign import ForeignStep, may_stay
 

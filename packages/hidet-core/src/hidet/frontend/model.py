@@ -14,9 +14,9 @@ from hidet.errors import BadArgument
 from hidet.errors.warning import warn
 from hidet.frontend.importing.coverage import Coverage
 from hidet.frontend.importing.report import require_complete, table, warning
+from hidet.frontend.running.fallback import HostCall
 from hidet.frontend.running.host_values import HostFunction
 from hidet.frontend.running.stages import StagedModel
-from hidet.frontend.running.staying import HostCall
 from hidet.frontend.saved import build_model
 from hidet.graph import FlowGraph, asarray
 from hidet.options import options

@@ -11,7 +11,7 @@ from hidet.build.orders import IN_ROWS, Orders
 from hidet.errors import BadArchive
 from hidet.frontend.discover import frontend, load
 from hidet.frontend.running.execute import HostStep
-from hidet.frontend.running.staying import HostCall
+from hidet.frontend.running.fallback import HostCall
 from hidet.graph import FlowGraph
 
 
@@ -24,7 +24,7 @@ def build_model(
 ) -> CompiledGraph:
     """Compile what a frontend imported, with what its framework runs.
 
-    `calls` are `Importer.staying.calls`, `name` is the frontend's. Steps that have a payload are
+    `calls` are `Importer.fallback.calls`, `name` is the frontend's. Steps that have a payload are
     kept by `save`; that of others raises. `orders` are those of `FlowGraph.build`.
     """
     steps = {key: call.step for key, call in calls.items()}

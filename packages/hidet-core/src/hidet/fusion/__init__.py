@@ -6,8 +6,8 @@ writes take in consumers. Concatenations are written part by part where they lie
 
 from hidet.fusion.fuse import fuse
 from hidet.fusion.group import Group
-from hidet.fusion.joins import join
+from hidet.fusion.horizontal import unite
 from hidet.fusion.partition import partition
-from hidet.fusion.siblings import unite
+from hidet.fusion.zero_copy_concat import join
 
 __all__ = ["Group", "fuse", "join", "partition", "unite"]

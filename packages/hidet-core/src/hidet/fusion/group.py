@@ -19,7 +19,7 @@ NARROW = f16, bf16
 
 
 @dataclass(frozen=True, eq=False)
-class Inset:
+class OutputView:
     """A result, or a window of it from `starts` on, as it lies within a larger tensor.
 
     The layout of `tensor` says where; `whole` is what several groups write, each its part.
@@ -58,11 +58,11 @@ class Group:
     """What leaves the group besides the last operator's results: it has their shape."""
     shared: tuple[Tensor, ...] = ()
     """Narrow floats that another group computes too, for itself or for others to read."""
-    insets: tuple[Inset, ...] = ()
+    output_views: tuple[OutputView, ...] = ()
     """Where the last operator's result is written within larger tensors."""
     stored: bool = True
     """Whether the last operator's results have memory of their own."""
-    joins: bool = False
+    is_concat: bool = False
     """Whether it puts together what others have written where its result lies: nothing runs."""
     choice: Choice | None = None
     """How the anchor is scheduled; None: as the cost model says."""
@@ -94,7 +94,7 @@ class Group:
     def results(self) -> tuple[Tensor, ...]:
         """What the group writes."""
         own = self.last.outputs if self.stored else ()
-        return (*self.also, *own, *(each.tensor for each in self.insets))
+        return (*self.also, *own, *(each.tensor for each in self.output_views))
 
     @property
     def rounded(self) -> frozenset[Tensor]:
@@ -106,17 +106,17 @@ class Group:
     def is_shape(self) -> bool:
         """Whether it only gives new shapes to what lies in memory, for which nothing runs."""
         views = all(is_view(each) for node in self.nodes for each in node.outputs)
-        return views and not self.insets
+        return views and not self.output_views
 
     @property
     def is_free(self) -> bool:
         """Whether no kernel computes it: what it gives lies in memory already."""
-        return self.is_shape or self.joins
+        return self.is_shape or self.is_concat
 
     @property
     def apart(self) -> Group:
         """The same group with its result in memory of its own alone."""
-        return replace(self, insets=(), stored=True)
+        return replace(self, output_views=(), stored=True)
 
     def add(self, nodes: Iterable[Node]) -> None:
         """Let operators in; each is there once, and all stay in an order in which they can run."""
@@ -144,7 +144,7 @@ def require_made(groups: Sequence[Group], needed: Iterable[Tensor]) -> None:
     nodes = {node for group in groups for node in group.nodes}
     for group in groups:
         # What a concatenation puts together was written within its own result.
-        missing(() if group.joins else group.inputs, written, nodes, group.name)
+        missing(() if group.is_concat else group.inputs, written, nodes, group.name)
         written.update(group.results)
     missing(needed, written, nodes, "the caller")
 

@@ -25,8 +25,8 @@ from hidet.optimize.merge.duplicate_creators import duplicate_creators
 from hidet.optimize.merge.fold_scale import fold_scale
 from hidet.optimize.merge.gates import merge_gates
 from hidet.optimize.merge.hand_norms import hand_norms
+from hidet.optimize.merge.horizontal import merge_horizontally
 from hidet.optimize.merge.share_results import share_results
-from hidet.optimize.merge.siblings import merge_siblings
 from hidet.optimize.normalize import normalize
 from hidet.optimize.precision.integer_matmuls import integer_matmuls
 from hidet.optimize.precision.keep_bytes import keep_bytes
@@ -50,18 +50,18 @@ PASSES: tuple[GraphPass, ...] = (
     keep_bytes,  # likewise: operators between bytes are one by one what it looks for
     requantize,  # after both: they look for scales as frontends give them
     unpack_weights,  # before whatever looks for linear layers
-    share_results,  # operands that are the same become one tensor, which siblings are found by
+    share_results,  # equal operands become one tensor: so matmuls of one operand are found
     find_norms,  # equal tensors are one by now; before factors of channels go into weights
-    find_activations,  # before siblings are merged, which end in functions of one operand
+    find_activations,  # before matmuls are merged, which end in functions of one operand
     channels_first,  # norms over last channels are found by now; axis 1 is what others look at
-    fold_scale,  # before siblings are merged: a norm of one of them would stand in their way
+    fold_scale,  # before matmuls are merged: a norm of one of them would stand in their way
     find_attention,  # while its products are apart from others
     read_masks,  # whichever way attention was found
     lower_precision,  # after scales are folded, and on attention as a whole
-    merge_gates,  # before siblings: those that meet again had better take turns
-    merge_siblings,  # sees attention whole: its operands are what is merged
-    hand_norms,  # after siblings are merged: fewer products read a norm
-    assign_layout,  # after norms are folded and siblings merged: those look at axis 1 for channels
+    merge_gates,  # before merge_horizontally: those that meet again had better take turns
+    merge_horizontally,  # sees attention whole: its operands are what is merged
+    hand_norms,  # after matmuls are merged: fewer matmuls read a norm
+    assign_layout,  # after norms are folded and matmuls merged: those look at axis 1 for channels
     spell_attention,  # it makes products and a softmax, which partition sees
     spell_norms,  # what no weight took in, wherever its channels are by now
     even_rows,  # of all products that there are by now, of which no pass looks at operands again

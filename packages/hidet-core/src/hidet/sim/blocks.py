@@ -21,7 +21,7 @@ from hidet.sim.order.actors import Team
 from hidet.sim.order.clocks import Clocks
 from hidet.sim.order.races import LastReader, Shadow
 from hidet.sim.threads import clusters
-from hidet.sim.threads.gang import Gang, Residents, Run, block_index, coordinates
+from hidet.sim.threads.simt_group import Residents, Run, SimtGroup, block_index, coordinates
 from hidet.sim.values import Array
 from hidet.target import WARP, WARPGROUP
 from hidet.types import Scope
@@ -107,8 +107,8 @@ def attempt(
     for buffer in buffers:
         watch(buffer, run, buffer in watched, clocks)
     for residents in batches(program, run, parting, clocks):
-        for gang in residents.gangs:
-            gang.env.update(env)
+        for simt in residents.simt_groups:
+            simt.env.update(env)
         finish(program, residents)
         agents.check_end(residents)
         clusters.check_end(residents)
@@ -147,7 +147,7 @@ def parted(run: Run, clocks: Clocks, blocks: int, parting: Parting) -> Residents
         for first in range(0, clocks.team.threads, parting.threads):
             last = min(first + parting.threads, clocks.team.threads)
             slots, threads = np.arange(start, start + each), np.arange(first, last)
-            residents.gangs.append(gang_of(run, clocks, residents, slots, threads))
+            residents.simt_groups.append(simt_group_of(run, clocks, residents, slots, threads))
     return residents
 
 
@@ -159,10 +159,12 @@ def padded_team(run: Run, first: int) -> Team:
     return Team(-(-threads // WARP) * WARP, WARP, first, prod(run.cluster))
 
 
-def gang_of(run: Run, clocks: Clocks, residents: Residents, slots: Array, threads: Array) -> Gang:
+def simt_group_of(
+    run: Run, clocks: Clocks, residents: Residents, slots: Array, threads: Array
+) -> SimtGroup:
     """Threads of the same numbers in several resident blocks."""
     slot, thread = np.repeat(slots, len(threads)), np.tile(threads, len(slots))
-    gang = Gang(
+    simt = SimtGroup(
         run=run,
         clocks=clocks,
         team=clocks.team,
@@ -173,15 +175,15 @@ def gang_of(run: Run, clocks: Clocks, residents: Residents, slots: Array, thread
         everyone=thread < prod(run.block),
         origin=(np.arange(len(slot)),),
     )
-    gang.builtins = builtins(gang, len(slots) == 1)
-    return gang
+    simt.builtins = builtins(simt, len(slots) == 1)
+    return simt
 
 
-def builtins(gang: Gang, one_block: bool) -> dict[str, Any]:
+def builtins(simt: SimtGroup, one_block: bool) -> dict[str, Any]:
     """What the hardware tells each thread about itself."""
-    run, found = gang.run, {}
-    block = block_index(run, gang.team.first + gang.slot)
-    thread = coordinates(gang.thread, run.block)
+    run, found = simt.run, {}
+    block = block_index(run, simt.team.first + simt.slot)
+    thread = coordinates(simt.thread, run.block)
     for axis, name in enumerate("xyz"):
         found[f"threadIdx.{name}"] = thread[axis].astype(np.int32)
         own = block[axis].astype(np.int32)
@@ -191,20 +193,20 @@ def builtins(gang: Gang, one_block: bool) -> dict[str, Any]:
         if run.block[axis] == 1:
             found[f"threadIdx.{name}"] = np.int32(0)
     size = prod(run.cluster)
-    found["clusterRank"] = (gang.slot % size).astype(np.int32)
-    inside = coordinates(gang.slot % size, run.cluster)
+    found["clusterRank"] = (simt.slot % size).astype(np.int32)
+    inside = coordinates(simt.slot % size, run.cluster)
     for axis, name in enumerate("xyz"):
         found[f"clusterBlockIdx.{name}"] = inside[axis].astype(np.int32)
         found[f"clusterIdx.{name}"] = (block[axis] // run.cluster[axis]).astype(np.int32)
         found[f"clusterDim.{name}"] = np.int32(run.cluster[axis])
-    found["laneid"] = (gang.thread % WARP).astype(np.int32)
+    found["laneid"] = (simt.thread % WARP).astype(np.int32)
     return found
 
 
 def single_thread(run: Run, clocks: Clocks) -> Residents:
     """The one thread that starts a CPU kernel."""
     zero = np.zeros(1, np.int64)
-    gang = Gang(
+    simt = SimtGroup(
         run=run,
         clocks=clocks,
         team=clocks.team,
@@ -215,8 +217,8 @@ def single_thread(run: Run, clocks: Clocks) -> Residents:
         everyone=np.ones(1, np.bool_),
         origin=(zero,),
     )
-    gang.residents.gangs.append(gang)
-    return gang.residents
+    simt.residents.simt_groups.append(simt)
+    return simt.residents
 
 
 def finish(program: Program, residents: Residents) -> None:
@@ -225,18 +227,18 @@ def finish(program: Program, residents: Residents) -> None:
     What asynchronous operations bring comes when nobody can go on without it, or when for long
     only loops have turned.
     """
-    gangs = residents.gangs
-    alive, quiet, idle = [(gang, program.run(gang, gang.everyone)) for gang in gangs], 0, 0
+    simt_groups = residents.simt_groups
+    alive, quiet, idle = [(simt, program.run(simt, simt.everyone)) for simt in simt_groups], 0, 0
     while alive:
         run, left = alive[0][0].run, []
         progress, turns = run.progress, run.turns
-        for gang, part in alive:
+        for simt, part in alive:
             try:
                 next(part)
-                left.append((gang, part))
+                left.append((simt, part))
             except StopIteration:
-                gang.exited = gang.everyone
-                gang.run.progress += 1
+                simt.exited = simt.everyone
+                simt.run.progress += 1
         idle = idle + 1 if run.progress == progress else 0
         quiet = quiet + 1 if idle and run.turns == turns else 0
         if left and (quiet == QUIET or idle == PATIENT):
@@ -247,16 +249,16 @@ def finish(program: Program, residents: Residents) -> None:
         alive = left
 
 
-def deadlock(gang: Gang) -> NoReturn:
+def deadlock(simt: SimtGroup) -> NoReturn:
     """`Deadlock`, with who waits for what."""
     waits = []
-    for wait in gang.run.waits[:MOST_WAITS]:
-        who = wait.gang.name(int(np.argmax(wait.mask)))
+    for wait in simt.run.waits[:MOST_WAITS]:
+        who = wait.simt.name(int(np.argmax(wait.mask)))
         more = int(np.count_nonzero(wait.mask)) - 1
         others = f" and {more} more" if more else ""
-        place = gang.run.place(wait.site)
+        place = simt.run.place(wait.site)
         at = f" at {place}" if place else ""
         waits.append(f"{who}{others} waits{at} for {wait.what()}")
-    if gang.run.waits:
-        gang.site = gang.run.waits[0].site
-    gang.fault(Deadlock, "; ".join(["every thread that is left waits for another one", *waits]))
+    if simt.run.waits:
+        simt.site = simt.run.waits[0].site
+    simt.fault(Deadlock, "; ".join(["every thread that is left waits for another one", *waits]))

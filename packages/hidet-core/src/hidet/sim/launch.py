@@ -21,7 +21,7 @@ from hidet.sim.interpreter.program import Program, compiled
 from hidet.sim.memories import dependents
 from hidet.sim.memory import Pointer
 from hidet.sim.report import Report
-from hidet.sim.threads.gang import Run
+from hidet.sim.threads.simt_group import Run
 from hidet.target import MAX_CLUSTER, MAX_THREADS
 from hidet.types import PointerType, Scope, TensorType
 from hidet.types.tensor_map import check_tensor

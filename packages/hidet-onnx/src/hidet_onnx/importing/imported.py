@@ -12,10 +12,10 @@ from hidet.errors import BadArgument
 from hidet.frontend.importing.coverage import Coverage
 from hidet.frontend.importing.limits import Limits
 from hidet.frontend.model import Model
+from hidet.frontend.running.fallback import HostCall
 from hidet.frontend.running.gather import following, gathered, moved
 from hidet.frontend.running.host_values import HostFunction, HostValue
 from hidet.frontend.running.results import Results
-from hidet.frontend.running.staying import HostCall
 from hidet.graph import FlowGraph, Tensor, assuming, guarded, tracing
 from hidet.types import Size, TensorType, dtype
 from hidet_onnx.importing.dense import with_dense_layers
@@ -86,7 +86,7 @@ def import_model(
         coverage = importer.coverage()
         results = Results()
         outputs = [placed(importer.values[each.name], results) for each in graph.output]
-        functions = importer.staying.functions
+        functions = importer.fallback.functions
         given = [each for each in entry.symbols if isinstance(each, Tensor)]
         whole = gathered(given, results, functions, graph.name or "onnx")
     limits.require_constants(whole)
@@ -94,7 +94,7 @@ def import_model(
     new = moved(whole, after)
     symbols = [new.get(each, each) for each in entry.symbols]
     functions = following(functions, new)
-    return Imported(after, symbols, functions, outputs, importer.staying.calls, coverage)
+    return Imported(after, symbols, functions, outputs, importer.fallback.calls, coverage)
 
 
 class Entry:

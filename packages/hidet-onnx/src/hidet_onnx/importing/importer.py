@@ -16,8 +16,8 @@ from hidet.frontend.importing.coverage import Use
 from hidet.frontend.importing.importer import LOST, Importer
 from hidet.frontend.importing.limits import Limits
 from hidet.frontend.importing.single import as_number, one_number
+from hidet.frontend.running.fallback import HostCall
 from hidet.frontend.running.host_values import HostFunction, HostValue, flat, is_on_host
-from hidet.frontend.running.staying import HostCall
 from hidet.graph import Tensor
 from hidet.types import TensorType, dtype
 from hidet_onnx.converters import TAKES_HOST_VALUES, load, table
@@ -154,7 +154,7 @@ class OnnxImporter(Importer[NodeProto]):
         if is_fallback:
             name = f"{function.name} of {title(node)}"
             self.uses.append(Use(name, self.place(node), "strings are on the host only"))
-        return self.staying.add(function)
+        return self.fallback.add(function)
 
     def visit(self, node: NodeProto) -> None:
         read = tuple(bool(name) for name in node.output)

@@ -16,8 +16,8 @@ from onnx.reference import ReferenceEvaluator
 
 from hidet.frontend.importing.limits import Limits
 from hidet.frontend.running.execute import HostStep
+from hidet.frontend.running.fallback import HostCall, numpy_step
 from hidet.frontend.running.host_values import HostFunction, is_on_host
-from hidet.frontend.running.staying import HostCall, numpy_step
 from hidet.graph import Tensor
 from hidet.types import TensorType
 from hidet_onnx.host import RANKS, TYPES, own

@@ -17,8 +17,8 @@ import tensorflow as tf
 from hidet.compute.guards import known_late
 from hidet.errors import NotYet
 from hidet.frontend.running.execute import HostStep
+from hidet.frontend.running.fallback import HostCall, numpy_step
 from hidet.frontend.running.host_values import HostFunction, HostValue
-from hidet.frontend.running.staying import HostCall, numpy_step
 from hidet.graph import Tensor
 from hidet.ir.expr import Var
 from hidet.types import Size, TensorType, i32

@@ -12,10 +12,10 @@ import tensorflow as tf
 from hidet.errors import BadArgument
 from hidet.frontend.importing.coverage import Coverage
 from hidet.frontend.model import Model
+from hidet.frontend.running.fallback import HostCall
 from hidet.frontend.running.gather import following, gathered, moved
 from hidet.frontend.running.host_values import HostFunction, HostValue
 from hidet.frontend.running.results import Results
-from hidet.frontend.running.staying import HostCall
 from hidet.graph import FlowGraph, Tensor, assuming, guarded, tracing
 from hidet.graph.known import without_asking
 from hidet.ir.expr import Var
@@ -98,11 +98,11 @@ def imported(concrete: Any, importer: TfImporter) -> Imported:
         inputs += [each.before for each in given if each.before is not None]
         assigned = [each for each in variables if each.after is not None]
         found = (*found, *(each.after for each in assigned))
-        functions = trimmed(neighbours(importer.staying.functions), found)
+        functions = trimmed(neighbours(importer.fallback.functions), found)
         results = Results()
         outputs = [results.add(each) if isinstance(each, Tensor) else each for each in found]
-        if importer.staying.token is not None:  # what TensorFlow runs for its effects
-            results.add(importer.staying.token)
+        if importer.fallback.token is not None:  # what TensorFlow runs for its effects
+            results.add(importer.fallback.token)
         tensors = [each for each in inputs if isinstance(each, Tensor)]
         for each in read:
             each.fill()
@@ -114,7 +114,7 @@ def imported(concrete: Any, importer: TfImporter) -> Imported:
         [new.get(each, each) if isinstance(each, Tensor) else each for each in inputs],
         following(functions, new),
         outputs,
-        importer.staying.calls,
+        importer.fallback.calls,
         coverage,
         device,
         [each for each in read if each.reading is Reading.WATCHED],

@@ -16,8 +16,8 @@ from hidet.frontend.importing.complex_numbers import Complex
 from hidet.frontend.importing.importer import Importer
 from hidet.frontend.importing.limits import Limits
 from hidet.frontend.importing.single import as_number, one_number
+from hidet.frontend.running.fallback import HostCall
 from hidet.frontend.running.host_values import HostFunction, HostValue
-from hidet.frontend.running.staying import HostCall
 from hidet.graph import Tensor
 from hidet.types import TensorType
 from hidet_tf.converters import load

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from hidet.frontend.running.staying import HostCall
+from hidet.frontend.running.fallback import HostCall
 from hidet_torch.importing.facts import ASSERTIONS, has_effects
 from hidet_torch.importing.foreign import ForeignCall, ForeignStep, Instruction, Slot
 from hidet_torch.importing.host_call import HostCalls

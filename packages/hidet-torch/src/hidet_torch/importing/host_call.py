@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from hidet.errors import NotYet
-from hidet.frontend.running.staying import HostCall
+from hidet.frontend.running.fallback import HostCall
 from hidet.types import TensorType
 from hidet_torch.importing.facts import has_effects, is_random, require_device, require_plain
 from hidet_torch.importing.foreign import ForeignCall, ForeignStep, Instruction, Number, Slot

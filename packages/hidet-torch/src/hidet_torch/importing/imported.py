@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from hidet.frontend.importing.coverage import Coverage
-from hidet.frontend.running.staying import HostCall
+from hidet.frontend.running.fallback import HostCall
 from hidet.graph import FlowGraph, Tensor
 from hidet.types import DType
 from hidet_torch.importing.foreign import Number, numbers

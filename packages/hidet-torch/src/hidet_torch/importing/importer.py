@@ -13,8 +13,8 @@ from hidet import ops
 from hidet.errors import InternalError, NotYet, Place
 from hidet.frontend.importing.complex_numbers import ComplexOf
 from hidet.frontend.importing.importer import Importer
+from hidet.frontend.running.fallback import HostCall
 from hidet.frontend.running.regions import joined
-from hidet.frontend.running.staying import HostCall
 from hidet.graph import FlowGraph, Guards, Tensor, assuming, guarded_with, tracing
 from hidet.graph.dims import same
 from hidet.types import TensorType, u8
@@ -246,13 +246,13 @@ class TorchImporter(Importer[torch.fx.Node]):
             (self.updated if is_update else self.mutations).append((self.position[target], source))
             self.values[node] = source
         elif is_check(node):
-            self.staying.add(check_of(node, self.host_calls))
+            self.fallback.add(check_of(node, self.host_calls))
             self.values[node] = (None, None)  # a token, and no result
         elif not self.fold_literal(node):
             self.operator(node)
             check = check_of_values(node, self.host_calls)
             if check is not None:
-                self.staying.add(check)
+                self.fallback.add(check)
             if node in self.updates:
                 self.update(node)
 
@@ -362,8 +362,8 @@ class TorchImporter(Importer[torch.fx.Node]):
         results = TorchResults(self.values, self.host_calls.number, set(self.frozen), self.sizes)
         outputs = results.outputs(list(node.args[0]), self.placeholders)
         mutations = [results.mutation(*each) for each in self.mutations]
-        if self.staying.token is not None:
-            results.add(self.staying.token)
+        if self.fallback.token is not None:
+            results.add(self.fallback.token)
         numbers = {each.position: number for number, each in enumerate(self.inputs)}
         updates = [Update(position, numbers[position]) for position, _ in self.updated]
         # Last, for they do not come out: the results before them keep their numbers.
@@ -374,7 +374,7 @@ class TorchImporter(Importer[torch.fx.Node]):
         inputs = [each.tensor for each in self.inputs]
         inputs += [Tensor(TensorType(u8, (by_name[n],)), self.device, name=n) for n in carriers]
         graph, new = guarded_with(FlowGraph(inputs, tensors, self.name), self.guards)
-        regions = joined(graph, self.staying.calls, as_step)
+        regions = joined(graph, self.fallback.calls, as_step)
         new = {old: regions.tensors.get(each, each) for old, each in new.items()} | regions.tensors
         return Imported(
             self.device,

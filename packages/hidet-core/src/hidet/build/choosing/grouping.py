@@ -18,9 +18,9 @@ from hidet.build.choosing.choices import (
 )
 from hidet.cost import Work, seconds
 from hidet.fusion.group import Group, mark_shared, require_made
-from hidet.fusion.joins import FASTER, KERNEL, Gain, join
+from hidet.fusion.horizontal import unite
 from hidet.fusion.partition import partition
-from hidet.fusion.siblings import unite
+from hidet.fusion.zero_copy_concat import FASTER, KERNEL, Gain, join
 from hidet.graph.flow import FlowGraph
 from hidet.graph.operator import Op
 from hidet.graph.tensor import Tensor

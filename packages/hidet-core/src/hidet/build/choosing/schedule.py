@@ -13,9 +13,9 @@ from hidet.fusion.compose import compose, leading_to, operands
 from hidet.fusion.following import Following
 from hidet.fusion.fuse import fuse
 from hidet.fusion.group import Group, mark_shared
-from hidet.fusion.insets import copying
 from hidet.fusion.inside import Window, write_inside
 from hidet.fusion.neighbours import has_neighbours
+from hidet.fusion.output_views import copying
 from hidet.fusion.ports import ports
 from hidet.graph.tensor import Tensor
 from hidet.ir.kernel import Module
@@ -38,7 +38,7 @@ class Implemented:
 
 def implement(group: Group, target: Target) -> list[Implemented]:
     """Kernels for a group: one module, or several where a schedule leaves no way in or out."""
-    if group.insets:
+    if group.output_views:
         return within(group, target)
     if group.anchor is None or group.choice == AUTOMATIC:
         return [Implemented(group, composed(group, target), "automatic")]
@@ -105,11 +105,11 @@ def within(group: Group, target: Target) -> list[Implemented]:
     """
     *before, made = implement(group.apart, target)
     if made.module.params[-1] in ports(made.module):
-        windows = [Window(each.tensor.type, each.starts) for each in group.insets]
+        windows = [Window(each.tensor.type, each.starts) for each in group.output_views]
         module = write_inside(made.module, windows, group.stored)
-        whole = replace(made.group, insets=group.insets, stored=group.stored)
+        whole = replace(made.group, output_views=group.output_views, stored=group.stored)
         return [*before, Implemented(whole, module, made.schedule)]
-    copies = [copying(group.last.outputs[0], each) for each in group.insets]
+    copies = [copying(group.last.outputs[0], each) for each in group.output_views]
     return [*before, made, *(part for each in copies for part in implement(each, target))]
 
 

@@ -14,7 +14,7 @@ from hidet.build.choosing.schedule import implement
 from hidet.build.choosing.variants import variants
 from hidet.build.planning.collector import collector_paused
 from hidet.build.planning.recipe import Recipe, recipe
-from hidet.fusion.group import Group, Inset
+from hidet.fusion.group import Group, OutputView
 from hidet.fusion.inside import Window
 from hidet.graph.operator import Op
 from hidet.graph.tensor import Node, Tensor
@@ -118,7 +118,7 @@ def numbered(group: Group) -> list[Tensor]:
     """The tensors of a group in a fixed order: inputs, then what each operator makes, then the last
     one's result within larger tensors."""
     made = (each for node in group.nodes for each in node.outputs)
-    return [*group.inputs, *made, *(each.tensor for each in group.insets)]
+    return [*group.inputs, *made, *(each.tensor for each in group.output_views)]
 
 
 def signature(group: Group) -> tuple[Any, ...]:
@@ -157,7 +157,7 @@ def shape_of(group: Group) -> Shape:
     wiring = tuple((node.op, tuple(numbers[each] for each in node.inputs)) for node in group.nodes)
     also, shared = (tuple(numbers[e] for e in each) for each in (group.also, group.shared))
     types = tuple(each.type for each in group.inputs)
-    windows = tuple(Window(each.tensor.type, each.starts) for each in group.insets)
+    windows = tuple(Window(each.tensor.type, each.starts) for each in group.output_views)
     return Shape(anchor, wiring, types, also, shared, group.choice, windows, group.stored)
 
 
@@ -170,6 +170,6 @@ def group_of(shape: Shape, constants: Mapping[int, Any] = NO_CONSTANTS) -> Group
         tensors += nodes[-1].outputs
     anchor = None if shape.anchor is None else nodes[shape.anchor]
     also, shared = (tuple(tensors[i] for i in each) for each in (shape.also, shape.shared))
-    insets = tuple(Inset(Tensor(each.type), each.starts) for each in shape.windows)
+    output_views = tuple(OutputView(Tensor(each.type), each.starts) for each in shape.windows)
     group = Group(nodes, anchor, also=also, shared=shared, choice=shape.choice)
-    return replace(group, insets=insets, stored=shape.stored)
+    return replace(group, output_views=output_views, stored=shape.stored)

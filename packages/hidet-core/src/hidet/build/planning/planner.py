@@ -15,7 +15,7 @@ from hidet.build.stages.stages import Stage
 from hidet.build.workers.units import Units
 from hidet.codegen.cpu.loop_driver import loop_driver
 from hidet.errors import InternalError
-from hidet.fusion.group import Group, Inset
+from hidet.fusion.group import Group, OutputView
 from hidet.graph.flow import FlowGraph
 from hidet.graph.foreign import Foreign
 from hidet.graph.tensor import Tensor
@@ -113,11 +113,11 @@ class Planner:
             return self.add(root, "workspace", f"t{len(self.buffers)}")
         return self.number[root]
 
-    def add_part(self, inset: Inset) -> None:
+    def add_part(self, output_view: OutputView) -> None:
         """Number a part of a larger tensor, which one group alone writes."""
-        assert inset.whole is not None
-        number = self.add(inset.tensor, "part", f"p{len(self.buffers)}")
-        self.buffers[number] = replace(self.buffers[number], within=self.find(inset.whole))
+        assert output_view.whole is not None
+        number = self.add(output_view.tensor, "part", f"p{len(self.buffers)}")
+        self.buffers[number] = replace(self.buffers[number], within=self.find(output_view.whole))
 
     def note_pieces(self, output: Tensor) -> None:
         """Write down of which weights an output consists, if they are only moved."""
@@ -204,7 +204,7 @@ class Planner:
                 step = self.repeat if isinstance(group.last.op, Loop) else self.branch
                 self.steps.append(step(group, names[group]))
             elif is_computed(group):
-                for each in group.insets:
+                for each in group.output_views:
                     self.add_part(each)
                 parts = recipes.parts(group, self.target)
                 for part in parts:

@@ -79,11 +79,13 @@ def manner(group: Group, target: Target) -> str:
     """How a group is computed."""
     if group.is_shape:
         return "another shape of what lies in memory, no kernel"
-    if group.joins:
+    if group.is_concat:
         return "written part by part where it lies, no kernel"
     if isinstance(group.last.op, Region):
         return controlled(group.last.op, target)
-    group = group.apart if group.insets else group  # as it is before its result goes elsewhere
+    group = (
+        group.apart if group.output_views else group
+    )  # as it is before its result goes elsewhere
     if group.anchor is None:
         return "automatic schedule"
     return f"anchor {group.anchor.op.name}, {way(group, target)}"
@@ -100,7 +102,7 @@ def way(group: Group, target: Target) -> str:
 
 def ranges(group: Group, target: Target) -> Iterator[str]:
     """The ranges of sizes that have a way of their own, and how a group is computed there."""
-    group = group.apart if group.insets else group
+    group = group.apart if group.output_views else group
     found = [] if group.is_free else variants(group, target)
     for each in found if len(found) > 1 else ():
         yield f"{' and '.join(map(told, each.when))}: {way(each.group, target)}"
@@ -119,8 +121,8 @@ def best_of(group: Group, target: Target) -> Candidate:
 
 def faster(group: Group, target: Target) -> Iterator[str]:
     """Why a group has no faster schedule, where another one would be."""
-    has_kernel = not (group.is_shape or group.joins or isinstance(group.last.op, Region))
-    group = group.apart if group.insets else group
+    has_kernel = not (group.is_shape or group.is_concat or isinstance(group.last.op, Region))
+    group = group.apart if group.output_views else group
     if has_kernel and group.anchor is not None:
         best = best_of(group, target)
         found = (hindrance(group.anchor.op, best, target), detoured(group, best, target))

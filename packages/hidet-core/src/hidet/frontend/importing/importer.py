@@ -18,8 +18,8 @@ from hidet.frontend.importing.converters import Converters
 from hidet.frontend.importing.coverage import Coverage, Use
 from hidet.frontend.importing.limits import Limits
 from hidet.frontend.importing.report import require_runnable
+from hidet.frontend.running.fallback import FallbackCalls, HostCall
 from hidet.frontend.running.host_values import HostFunction
-from hidet.frontend.running.staying import HostCall, Staying
 from hidet.graph import Tensor, placed
 
 N = TypeVar("N")
@@ -59,7 +59,7 @@ class Importer(ABC, Generic[N]):
         self.table, self.device, self.limits = table, device, limits
         self.values: dict[Hashable, Any] = {}
         self.uses: list[Use] = []
-        self.staying = Staying(device)
+        self.fallback = FallbackCalls(device)
         self.walked = 0
         self.depth = 0
         self.has_lost = False
@@ -132,7 +132,7 @@ class Importer(ABC, Generic[N]):
         before = self.notes()
         try:
             yield
-            if self.staying.token is not before.token:
+            if self.fallback.token is not before.token:
                 raise NotYet("an operator with effects within control flow")
         except HidetError:
             self.forget_since(before)
@@ -149,14 +149,14 @@ class Importer(ABC, Generic[N]):
 
     def notes(self) -> Notes:
         """What is noted of the nodes up to here."""
-        staying, functions = self.staying, len(self.staying.functions)
-        return Notes(len(self.uses), dict(staying.calls), functions, staying.token, self.has_lost)
+        fallback, functions = self.fallback, len(self.fallback.functions)
+        return Notes(len(self.uses), dict(fallback.calls), functions, fallback.token, self.has_lost)
 
     def forget_since(self, before: Notes) -> None:
         """Leave nothing of the nodes since then."""
         del self.uses[before.uses :]
-        del self.staying.functions[before.functions :]
-        self.staying.calls, self.staying.token = before.calls, before.token
+        del self.fallback.functions[before.functions :]
+        self.fallback.calls, self.fallback.token = before.calls, before.token
         self.has_lost = before.has_lost
 
     def visit(self, node: N) -> None:
@@ -197,7 +197,7 @@ class Importer(ABC, Generic[N]):
         if call is None:
             self.lose(node)
         else:
-            self.bind(node, self.staying.add(call))
+            self.bind(node, self.fallback.add(call))
         return call is not None
 
     def needs_lost(self, node: N) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hidet.frontend.running.execute import HostStep
-from hidet.frontend.running.staying import HostCall
+from hidet.frontend.running.fallback import HostCall
 from hidet.graph import FlowGraph, Foreign, Node, Tensor, make_node, placed
 from hidet.graph.foreign import ResultTypes
 from hidet.graph.rewrite import reading

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from hidet.build.compiled import CompiledGraph
+from hidet.frontend.running.fallback import on_device
 from hidet.frontend.running.host_values import HostFunction, HostValue
-from hidet.frontend.running.staying import on_device
 from hidet.graph import FlowGraph, Node, Tensor, asarray
 from hidet.graph.flow import sorted_nodes
 from hidet.graph.rewrite import reading

@@ -24,7 +24,7 @@ from hidet.optimize.layout.even_forms import (
     ways,
     with_wide_result,
 )
-from hidet.optimize.merge.siblings import applied, is_function
+from hidet.optimize.merge.horizontal import applied, is_function
 
 
 def even_rows(graph: FlowGraph, saving: Saving = no_saving) -> FlowGraph:

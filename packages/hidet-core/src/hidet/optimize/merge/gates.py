@@ -17,7 +17,7 @@ from hidet.graph.tensor import Node, Tensor
 from hidet.ops.products.matmul import Linear
 from hidet.ops.tensors.slicing import Slice
 from hidet.optimize.constants import Constants, Readers
-from hidet.optimize.merge.siblings import bias_of
+from hidet.optimize.merge.horizontal import bias_of
 from hidet.types import Size
 
 MOST = 24
@@ -50,12 +50,12 @@ def gates(graph: FlowGraph) -> Iterator[Gate]:
     """Gated layers that can be computed as one product."""
     constants, readers = Constants(graph), Readers(graph)
     places = {node: place for place, node in enumerate(graph.nodes)}
-    siblings: dict[tuple[object, ...], list[Node]] = {}
+    candidates: dict[tuple[object, ...], list[Node]] = {}
     for node in graph.nodes:
         fixed = all(each in constants for each in node.inputs[1:])
         if isinstance(node.op, Linear) and fixed and node.inputs[0] not in constants:
-            siblings.setdefault((node.inputs[0], node.inputs[1].type), []).append(node)
-    for family in siblings.values():
+            candidates.setdefault((node.inputs[0], node.inputs[1].type), []).append(node)
+    for family in candidates.values():
         pairs = combinations(family, 2)
         able = [Gate(pair, (pair[0].outputs[0], pair[1].outputs[0])) for pair in pairs]
         able += [Gate((node,), halves) for node in family if (halves := halves_of(node, readers))]

@@ -27,7 +27,7 @@ from hidet.sim.order.actors import (
     Agent,
 )
 from hidet.sim.threads.clusters import reached
-from hidet.sim.threads.gang import Gang, Residents, thread_name
+from hidet.sim.threads.simt_group import Residents, SimtGroup, thread_name
 from hidet.sim.values import Array, Mask
 from hidet.target import WARP
 from hidet.types import Scope
@@ -37,7 +37,7 @@ from hidet.types import Scope
 class Operation:
     """One asynchronous operation under way, as intrinsics see it (`hidet.intrinsics.Agent`)."""
 
-    gang: Gang
+    simt: SimtGroup
     rows: Array
     """The rows of the SIMT group that issue it: one thread, or whole warps."""
     agent: Agent
@@ -49,7 +49,7 @@ class Operation:
         """(n, width) bytes at n byte offsets from a place."""
         memory, at = place.buffer, self.positions(place, offsets, width)
         self.agent.space = space_of(memory)
-        check_read(self.gang, memory, at, width, self.issuers(len(at)), self.agent)
+        check_read(self.simt, memory, at, width, self.issuers(len(at)), self.agent)
         return np.asarray(memory.view(np.dtype(np.uint8))[at[:, None] + np.arange(width)])
 
     def write(self, place: Pointer, offsets: Array, data: Array) -> None:
@@ -57,7 +57,7 @@ class Operation:
         width = data.shape[1]
         memory, at = place.buffer, self.positions(place, offsets, width)
         self.agent.space = space_of(memory)
-        note_write(self.gang, memory, at, width, self.issuers(len(at)), agent=self.agent)
+        note_write(self.simt, memory, at, width, self.issuers(len(at)), agent=self.agent)
         memory.view(np.dtype(np.uint8))[at[:, None] + np.arange(width)] = data
 
     def update(
@@ -68,8 +68,8 @@ class Operation:
         memory, at = place.buffer, self.positions(place, offsets, width)
         self.agent.space = space_of(memory)
         issuers = self.issuers(len(at))
-        check_written(self.gang, memory, *granules(memory, at, width), issuers, "updated")
-        note_write(self.gang, memory, at, width, issuers, atomic=True, agent=self.agent)
+        check_written(self.simt, memory, *granules(memory, at, width), issuers, "updated")
+        note_write(self.simt, memory, at, width, issuers, atomic=True, agent=self.agent)
         view, each = memory.view(np.dtype(np.uint8)), at[:, None] + np.arange(width)
         view[each] = change(view[each], data)
 
@@ -79,7 +79,7 @@ class Operation:
         outside = (offsets < 0) | (offsets + width > memory.size)
         if outside.any():
             worst = int(offsets[np.argmax(outside)])
-            self.gang.fault(
+            self.simt.fault(
                 OutOfBounds,
                 f"{memory.scope} {memory.name} has {memory.size} bytes; {self.agent.name} "
                 f"touches {width} at byte {worst}, {memory.at(worst)}",
@@ -94,19 +94,19 @@ class Operation:
 
     def move_to(self, block: int) -> None:
         """What it touches from now on is the shared memory of a block of the cluster."""
-        size = self.gang.team.cluster
+        size = self.simt.team.cluster
         self.slot = self.slot // size * size + block
         row = self.rows[:1]
-        reached(self.gang, np.array([self.slot]), row, remember=False)
+        reached(self.simt, np.array([self.slot]), row, remember=False)
 
     def finish_at_barrier(self, barrier: Pointer, nbytes: int) -> None:
         """It completes with `nbytes` bytes of the current phase of an mbarrier."""
-        promise_bytes(self.gang, int(self.rows[0]), self.slot, barrier, nbytes, self.agent)
+        promise_bytes(self.simt, int(self.rows[0]), self.slot, barrier, nbytes, self.agent)
 
     def finish_in_group(self) -> None:
         """It completes with the group that its issuers commit next."""
         assert self.group is not None
-        clocks = self.gang.clocks
+        clocks = self.simt.clocks
         owner = self.agent.completes_in
         clocks.complete(self.agent.number, clocks.channel((owner, "done")), clocks.now)
         clocks.complete(self.agent.number - 1, clocks.channel((owner, "read")), clocks.now)
@@ -118,7 +118,7 @@ def space_of(memory: Buffer) -> int:
 
 
 def launched(
-    gang: Gang,
+    simt: SimtGroup,
     rows: Array,
     kind: str,
     group: str | None,
@@ -130,37 +130,37 @@ def launched(
     It touches the shared memory of their block, or that of block `block` of their cluster, and sees
     what their asynchronous proxies see, or, if it is `generic`, what they see themselves.
     """
-    clocks = gang.clocks
+    clocks = simt.clocks
     clocks.tick()
-    actors = issuing_actors(gang, rows)
-    slot = int(gang.slot[rows[0]])
-    cluster = slot // gang.team.cluster
+    actors = issuing_actors(simt, rows)
+    slot = int(simt.slot[rows[0]])
+    cluster = slot // simt.team.cluster
     told = [clocks.told(cluster, actor) for actor in actors]
     width = min(each.shape[1] for each in told)
     clock = np.minimum.reduce([each[:, :width] for each in told])
-    owner = owner_of(gang, rows, group)
-    thread = int(gang.number[rows[0]])
-    agent = clocks.begin(kind, thread, cluster, gang.site, clock, owner)
+    owner = owner_of(simt, rows, group)
+    thread = int(simt.number[rows[0]])
+    agent = clocks.begin(kind, thread, cluster, simt.site, clock, owner)
     agent.generic = generic
-    found = Operation(gang, rows, agent, group, slot)
+    found = Operation(simt, rows, agent, group, slot)
     if block is not None:
         found.move_to(block)
     return found
 
 
-def issuing_actors(gang: Gang, rows: Array) -> list[int]:
+def issuing_actors(simt: SimtGroup, rows: Array) -> list[int]:
     """Those who issue, as actors of the clocks."""
     if len(rows) == 1:
         row = int(rows[0])
-        return [gang.clocks.lane_actor(int(gang.thread[row]), int(gang.slot[row]))]
+        return [simt.clocks.lane_actor(int(simt.thread[row]), int(simt.slot[row]))]
     first = rows[::WARP]
-    return [int(a) for a in gang.clocks.warp_actor(gang.slot[first], gang.warp[first])]
+    return [int(a) for a in simt.clocks.warp_actor(simt.slot[first], simt.warp[first])]
 
 
-def owner_of(gang: Gang, rows: Array, group: str | None) -> tuple[str, int]:
+def owner_of(simt: SimtGroup, rows: Array, group: str | None) -> tuple[str, int]:
     """Whose groups these are: a thread's, or a warpgroup's."""
-    slot = int(gang.slot[rows[0]])
-    inside = slot % gang.team.cluster * gang.team.threads + int(gang.thread[rows[0]])
+    slot = int(simt.slot[rows[0]])
+    inside = slot % simt.team.cluster * simt.team.threads + int(simt.thread[rows[0]])
     if group == "wgmma":
         return (group, inside // (4 * WARP))
     return (group or AT_MBARRIER, inside)
@@ -176,57 +176,57 @@ class Groups:
     closed: dict[tuple[int, Hashable, int], list[int]] = field(default_factory=dict)
 
 
-def commit_group(gang: Gang, mask: Mask, group: str) -> None:
+def commit_group(simt: SimtGroup, mask: Mask, group: str) -> None:
     """What each thread (of wgmma: each warp) began since its last commit is one group."""
-    groups: Groups = gang.residents.state.setdefault("groups", Groups())
-    time = gang.clocks.tick()
-    for row in waiters(gang, mask, group):
-        groups.closed.setdefault(group_key(gang, row, group), []).append(time)
+    groups: Groups = simt.residents.state.setdefault("groups", Groups())
+    time = simt.clocks.tick()
+    for row in waiters(simt, mask, group):
+        groups.closed.setdefault(group_key(simt, row, group), []).append(time)
 
 
-def wait_group(gang: Gang, mask: Mask, group: str, pending: int, only_read: bool) -> None:
+def wait_group(simt: SimtGroup, mask: Mask, group: str, pending: int, only_read: bool) -> None:
     """Wait until at most `pending` groups of each are left (their sources read, if that is all)."""
-    groups: Groups = gang.residents.state.setdefault("groups", Groups())
-    clocks = gang.clocks
+    groups: Groups = simt.residents.state.setdefault("groups", Groups())
+    clocks = simt.clocks
     clocks.tick()
-    for row in waiters(gang, mask, group):
-        closed = groups.closed.get(group_key(gang, row, group), [])
+    for row in waiters(simt, mask, group):
+        closed = groups.closed.get(group_key(simt, row, group), [])
         if len(closed) <= pending:
             continue
         time = closed[len(closed) - 1 - pending]
-        slot, owner = int(gang.slot[row]), owner_of(gang, np.array([row]), group)
+        slot, owner = int(simt.slot[row]), owner_of(simt, np.array([row]), group)
         if (owner, "done") not in clocks.actors:
             continue  # all its groups are empty
-        actor = waiting_actor(gang, row, group)
+        actor = waiting_actor(simt, row, group)
         for part in ("read",) if only_read else ("read", "done"):
             channel = clocks.channel((owner, part))
-            entry = clocks.seen[:, slot // gang.team.cluster, actor, channel]
+            entry = clocks.seen[:, slot // simt.team.cluster, actor, channel]
             np.maximum(entry, time, out=entry)
 
 
-def waiters(gang: Gang, mask: Mask, group: str) -> list[int]:
+def waiters(simt: SimtGroup, mask: Mask, group: str) -> list[int]:
     """A row for each thread, or for each warp where warps have groups together."""
     if group == "wgmma":
         return [int(w) * WARP for w in np.flatnonzero(mask.reshape(-1, WARP).any(axis=1))]
     return [int(row) for row in np.flatnonzero(mask)]
 
 
-def group_key(gang: Gang, row: int, group: str) -> tuple[int, Hashable, int]:
+def group_key(simt: SimtGroup, row: int, group: str) -> tuple[int, Hashable, int]:
     """Whose list of groups."""
-    return int(gang.slot[row]), group, int(gang.warp[row] if group == "wgmma" else gang.thread[row])
+    return int(simt.slot[row]), group, int(simt.warp[row] if group == "wgmma" else simt.thread[row])
 
 
-def waiting_actor(gang: Gang, row: int, group: str) -> int:
+def waiting_actor(simt: SimtGroup, row: int, group: str) -> int:
     """Who learns of the completion."""
     if group == "wgmma":
-        return int(gang.clocks.warp_actor(int(gang.slot[row]), int(gang.warp[row])))
-    return gang.clocks.lane_actor(int(gang.thread[row]), int(gang.slot[row]))
+        return int(simt.clocks.warp_actor(int(simt.slot[row]), int(simt.warp[row])))
+    return simt.clocks.lane_actor(int(simt.thread[row]), int(simt.slot[row]))
 
 
 def check_end(residents: Residents) -> None:
     """`MissingWait` if a block ends while an operation reads or writes its shared memory."""
-    gang = residents.gangs[0]
-    clocks = gang.clocks
+    simt = residents.simt_groups[0]
+    clocks = simt.clocks
     agents = clocks.agents[clocks.first_agent :]
     if not agents:
         return
@@ -238,18 +238,18 @@ def check_end(residents: Residents) -> None:
         cluster, channel, time = clocks.done[:, AGENTS - (agent.number - 1)].tolist()
         if channel == RETIRED or (channel and time < known[cluster - first, channel]):
             continue
-        gang.site = agent.site
-        who = thread_name(gang.run, gang.team, agent.thread)
-        gang.fault(
+        simt.site = agent.site
+        who = thread_name(simt.run, simt.team, agent.thread)
+        simt.fault(
             MissingWait,
             f"the kernel ends while {agent.name} of {who} may still use shared memory",
             help="wait for the mbarrier or group by which it completes",
         )
 
 
-def fence_proxy(gang: Gang, mask: Mask, spaces: str) -> None:
+def fence_proxy(simt: SimtGroup, mask: Mask, spaces: str) -> None:
     """Each thread's accesses so far are visible to the asynchronous proxy."""
     parts = {"all": (ASYNC_SHARED, ASYNC_GLOBAL), "shared::cta": (ASYNC_SHARED,)}
     chosen = parts.get(spaces, (ASYNC_GLOBAL,))
-    slots, actors, _ = gang.actors(mask)
-    gang.clocks.fence_proxy(slots, actors, chosen)
+    slots, actors, _ = simt.actors(mask)
+    simt.clocks.fence_proxy(slots, actors, chosen)

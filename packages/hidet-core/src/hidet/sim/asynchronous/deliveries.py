@@ -18,7 +18,7 @@ from hidet.sim.faults import MissingFence
 from hidet.sim.memories.access import addresses
 from hidet.sim.memory import Pointer
 from hidet.sim.order.actors import ASYNC_GLOBAL, ASYNC_SHARED, GENERIC, Agent
-from hidet.sim.threads.gang import Gang, Residents
+from hidet.sim.threads.simt_group import Residents, SimtGroup
 from hidet.sim.values import Array
 
 
@@ -26,7 +26,7 @@ from hidet.sim.values import Array
 class Delivery:
     """What is still to come: bytes, or arrivals of threads whose copies are done."""
 
-    gang: Gang
+    simt: SimtGroup
     barrier: Mbarrier
     agent: Agent
     row: int
@@ -42,19 +42,21 @@ def promised(residents: Residents) -> deque[Delivery]:
 
 
 def promise_bytes(
-    gang: Gang, row: int, slot: int, pointer: Pointer, nbytes: int, agent: Agent
+    simt: SimtGroup, row: int, slot: int, pointer: Pointer, nbytes: int, agent: Agent
 ) -> None:
     """An asynchronous operation will bring bytes to a barrier of block `slot`."""
     rows, buffer = np.array([row]), pointer.buffer
-    (mine,) = addresses(gang, pointer, NBYTES, rows)
-    position = int(mine) + (slot - int(gang.slot[row])) * buffer.stride
-    barrier = usable(gang, buffer, position, rows)
-    check_fence(gang, barrier, agent, row)
-    note_use(gang, barrier, rows, agent)
-    promised(gang.residents).append(Delivery(gang, barrier, agent, row, nbytes))
+    (mine,) = addresses(simt, pointer, NBYTES, rows)
+    position = int(mine) + (slot - int(simt.slot[row])) * buffer.stride
+    barrier = usable(simt, buffer, position, rows)
+    check_fence(simt, barrier, agent, row)
+    note_use(simt, barrier, rows, agent)
+    promised(simt.residents).append(Delivery(simt, barrier, agent, row, nbytes))
 
 
-def promise_copies(gang: Gang, barrier: Mbarrier, agent: Agent, rows: Array, counts: bool) -> None:
+def promise_copies(
+    simt: SimtGroup, barrier: Mbarrier, agent: Agent, rows: Array, counts: bool
+) -> None:
     """The copies of these threads will be done; if that `counts`, it is an arrival of each.
 
     Otherwise the current phase expects one more arrival of each, which this is.
@@ -62,7 +64,7 @@ def promise_copies(gang: Gang, barrier: Mbarrier, agent: Agent, rows: Array, cou
     if not counts:
         barrier.pending += len(rows)
     arriving = tuple(rows.tolist())
-    promised(gang.residents).append(Delivery(gang, barrier, agent, arriving[0], 0, arriving))
+    promised(simt.residents).append(Delivery(simt, barrier, agent, arriving[0], 0, arriving))
 
 
 def deliver(residents: Residents) -> bool:
@@ -81,20 +83,20 @@ def deliver(residents: Residents) -> bool:
 
 def arrive_late(delivery: Delivery) -> None:
     """A delivery comes to the current phase of its barrier."""
-    gang, barrier, agent = delivery.gang, delivery.barrier, delivery.agent
-    gang.site = agent.site
-    gang.run.progress += 1
+    simt, barrier, agent = delivery.simt, delivery.barrier, delivery.agent
+    simt.site = agent.site
+    simt.run.progress += 1
     barrier.completed.append(agent)
     for row in delivery.arriving:
-        arrive_once(gang, barrier, 1, row)
+        arrive_once(simt, barrier, 1, row)
     if delivery.arriving:
         return
     barrier.bytes -= delivery.nbytes
     if barrier.bytes < -MOST:
         message = f"{barrier.name()} got {-barrier.bytes} bytes that nothing expects"
-        misuse(gang, message, delivery.row)
+        misuse(simt, message, delivery.row)
     join(barrier, passed_on(agent))
-    advance(gang, barrier)
+    advance(simt, barrier)
 
 
 def passed_on(agent: Agent) -> Array:
@@ -106,14 +108,14 @@ def passed_on(agent: Agent) -> Array:
     return seen
 
 
-def check_fence(gang: Gang, barrier: Mbarrier, agent: Agent, row: int) -> None:
+def check_fence(simt: SimtGroup, barrier: Mbarrier, agent: Agent, row: int) -> None:
     """`MissingFence` if the asynchronous proxy does not see the initialisation."""
-    who = gang.who(np.array([row]))
+    who = simt.who(np.array([row]))
     who.agent, agent.space = agent, ASYNC_SHARED
     stamp = np.array([barrier.stamp])
-    if barrier.fenced or gang.clocks.ordered(barrier.initialiser.thread, stamp, who)[0]:
+    if barrier.fenced or simt.clocks.ordered(barrier.initialiser.thread, stamp, who)[0]:
         return
-    gang.fault(
+    simt.fault(
         MissingFence,
         f"{agent.name} completes at {barrier.name()}, whose initialisation it may not see",
         row,

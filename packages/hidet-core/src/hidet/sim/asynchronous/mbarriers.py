@@ -16,7 +16,7 @@ from hidet.sim.faults import MbarrierMisuse, Race
 from hidet.sim.memories.access import addresses, granules, note_write
 from hidet.sim.memory import Buffer, Pointer
 from hidet.sim.order.actors import Agent, Who
-from hidet.sim.threads.gang import Gang
+from hidet.sim.threads.simt_group import SimtGroup
 from hidet.sim.values import Array, Mask
 
 NBYTES = 8
@@ -68,57 +68,57 @@ class Mbarrier:
         return f"phase {self.phase} of {self.name()}, in which {' and '.join(missing)}"
 
 
-def table(gang: Gang) -> dict[tuple[int, int], Mbarrier]:
+def table(simt: SimtGroup) -> dict[tuple[int, int], Mbarrier]:
     """All mbarriers of the resident blocks, by buffer and position."""
-    return gang.mbarriers
+    return simt.mbarriers
 
 
 # ---- coming and going ---------------------------------------------------------------------------
 
 
-def initialise(gang: Gang, pointer: Pointer, counts: Array, mask: Mask) -> None:
+def initialise(simt: SimtGroup, pointer: Pointer, counts: Array, mask: Mask) -> None:
     """Make the 8 bytes behind each thread's pointer an mbarrier that expects `counts` arrivals."""
-    buffer, clocks = pointer.buffer, gang.clocks
-    for row, position in positions(gang, pointer, mask):
+    buffer, clocks = pointer.buffer, simt.clocks
+    for row, position in positions(simt, pointer, mask):
         count = int(counts[row])
         if not 0 < count <= MOST:
-            misuse(gang, f"an mbarrier expects 1 to {MOST} arrivals, not {count}", row)
-        if (id(buffer), position) in table(gang):
+            misuse(simt, f"an mbarrier expects 1 to {MOST} arrivals, not {count}", row)
+        if (id(buffer), position) in table(simt):
             misuse(
-                gang,
-                f"{table(gang)[id(buffer), position].name()} is initialised again",
+                simt,
+                f"{table(simt)[id(buffer), position].name()} is initialised again",
                 row,
                 "invalidate it by mbarrier_inval first",
             )
-        note_write(gang, buffer, np.array([position]), NBYTES, np.array([row]))
+        note_write(simt, buffer, np.array([position]), NBYTES, np.array([row]))
         seal(buffer, position, True)
-        slot = int(gang.slot[row])
-        key = ("mbarrier", id(buffer), position % buffer.stride, slot % gang.team.cluster)
+        slot = int(simt.slot[row])
+        key = ("mbarrier", id(buffer), position % buffer.stride, slot % simt.team.cluster)
         channel = clocks.channel(key)
-        who = gang.who(np.array([row]))
-        table(gang)[id(buffer), position] = Mbarrier(
+        who = simt.who(np.array([row]))
+        table(simt)[id(buffer), position] = Mbarrier(
             buffer, position, slot, channel, count, who, clocks.now, count
         )
-    gang.run.progress += 1
+    simt.run.progress += 1
 
 
-def invalidate(gang: Gang, pointer: Pointer, mask: Mask) -> None:
+def invalidate(simt: SimtGroup, pointer: Pointer, mask: Mask) -> None:
     """The memory of each barrier may be used for something else."""
-    for row, barrier in found(gang, pointer, mask):
+    for row, barrier in found(simt, pointer, mask):
         seal(barrier.buffer, barrier.position, False)
-        del table(gang)[id(barrier.buffer), barrier.position]
+        del table(simt)[id(barrier.buffer), barrier.position]
         barrier.gone = True
         at = np.array([barrier.position])
-        note_write(gang, barrier.buffer, at, NBYTES, np.array([row]))
+        note_write(simt, barrier.buffer, at, NBYTES, np.array([row]))
         touched, _ = granules(barrier.buffer, at, NBYTES)
         if barrier.buffer.written is not None:
             barrier.buffer.written[touched] = False
 
 
-def fence_initialisations(gang: Gang, mask: Mask) -> None:
+def fence_initialisations(simt: SimtGroup, mask: Mask) -> None:
     """What these threads initialised is visible to asynchronous operations and the cluster."""
-    numbers = set(gang.number[mask].tolist())
-    for barrier in table(gang).values():
+    numbers = set(simt.number[mask].tolist())
+    for barrier in table(simt).values():
         barrier.fenced |= int(barrier.initialiser.thread[0]) in numbers
 
 
@@ -131,60 +131,60 @@ def seal(buffer: Buffer, position: int, sealed: bool) -> None:
 # ---- finding them -------------------------------------------------------------------------------
 
 
-def positions(gang: Gang, pointer: Pointer, mask: Mask) -> list[tuple[int, int]]:
+def positions(simt: SimtGroup, pointer: Pointer, mask: Mask) -> list[tuple[int, int]]:
     """Each row of the mask, and the position of its barrier."""
-    lanes = gang.lanes(mask)
-    at = addresses(gang, pointer, NBYTES, lanes)
-    return list(zip(np.arange(gang.count)[lanes].tolist(), at.tolist(), strict=True))
+    lanes = simt.lanes(mask)
+    at = addresses(simt, pointer, NBYTES, lanes)
+    return list(zip(np.arange(simt.count)[lanes].tolist(), at.tolist(), strict=True))
 
 
-def grouped(gang: Gang, pointer: Pointer, mask: Mask) -> list[tuple[Mbarrier, Array]]:
+def grouped(simt: SimtGroup, pointer: Pointer, mask: Mask) -> list[tuple[Mbarrier, Array]]:
     """Each barrier that the threads use, with their rows."""
     if not mask.any():
         return []
-    lanes = gang.lanes(mask)
-    at = addresses(gang, pointer, NBYTES, lanes)
-    rows = np.arange(gang.count)[lanes]
+    lanes = simt.lanes(mask)
+    at = addresses(simt, pointer, NBYTES, lanes)
+    rows = np.arange(simt.count)[lanes]
     out = []
     for position in np.unique(at):
         some = rows[at == position]
-        out.append((usable(gang, pointer.buffer, int(position), some), some))
+        out.append((usable(simt, pointer.buffer, int(position), some), some))
     return out
 
 
-def found(gang: Gang, pointer: Pointer, mask: Mask) -> list[tuple[int, Mbarrier]]:
+def found(simt: SimtGroup, pointer: Pointer, mask: Mask) -> list[tuple[int, Mbarrier]]:
     """Each row of the mask, and its barrier."""
-    return [(int(row), b) for b, rows in grouped(gang, pointer, mask) for row in rows]
+    return [(int(row), b) for b, rows in grouped(simt, pointer, mask) for row in rows]
 
 
-def usable(gang: Gang, buffer: Buffer, position: int, rows: Array) -> Mbarrier:
+def usable(simt: SimtGroup, buffer: Buffer, position: int, rows: Array) -> Mbarrier:
     """The barrier at a position, initialised before the threads use it."""
-    barrier = table(gang).get((id(buffer), position))
+    barrier = table(simt).get((id(buffer), position))
     if barrier is None:
         name = buffer.at(position % buffer.stride)
-        misuse(gang, f"{name} is used as an mbarrier before mbarrier_init", int(rows[0]))
+        misuse(simt, f"{name} is used as an mbarrier before mbarrier_init", int(rows[0]))
     many = np.full(len(rows), barrier.initialiser.thread[0])
-    fine = gang.clocks.ordered(many, np.full(len(rows), barrier.stamp), gang.who(rows))
+    fine = simt.clocks.ordered(many, np.full(len(rows), barrier.stamp), simt.who(rows))
     if not fine.all():
-        unordered(gang, barrier, int(rows[np.argmin(fine)]))
+        unordered(simt, barrier, int(rows[np.argmin(fine)]))
     return barrier
 
 
-def note_use(gang: Gang, barrier: Mbarrier, rows: Array, agent: Agent | None = None) -> None:
+def note_use(simt: SimtGroup, barrier: Mbarrier, rows: Array, agent: Agent | None = None) -> None:
     """Using a barrier reads its memory: whoever takes it away has to come after that."""
     if barrier.buffer.shadow is not None:
         touched, each = granules(barrier.buffer, np.full(len(rows), barrier.position), NBYTES)
-        barrier.buffer.shadow.readers.note(touched, gang.who(rows, each, agent), gang.clocks)
+        barrier.buffer.shadow.readers.note(touched, simt.who(rows, each, agent), simt.clocks)
 
 
-def unordered(gang: Gang, barrier: Mbarrier, row: int) -> NoReturn:
+def unordered(simt: SimtGroup, barrier: Mbarrier, row: int) -> NoReturn:
     """Raise the `Race` between a barrier's initialisation and its use."""
-    place = gang.run.place(barrier.initialiser.site)
+    place = simt.run.place(barrier.initialiser.site)
     where = f" at {place}" if place else ""
     message = f"{barrier.name()} is used, but nothing orders this after its initialisation{where}"
-    gang.fault(Race, message, row, "let the threads meet at a barrier after mbarrier_init")
+    simt.fault(Race, message, row, "let the threads meet at a barrier after mbarrier_init")
 
 
-def misuse(gang: Gang, message: str, row: int, help: str | None = None) -> NoReturn:
+def misuse(simt: SimtGroup, message: str, row: int, help: str | None = None) -> NoReturn:
     """Raise `MbarrierMisuse`."""
-    gang.fault(MbarrierMisuse, message, row, help)
+    simt.fault(MbarrierMisuse, message, row, help)

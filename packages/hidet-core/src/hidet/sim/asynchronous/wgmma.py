@@ -21,7 +21,7 @@ from hidet.sim.faults import (
 from hidet.sim.memories.access import addresses, granules
 from hidet.sim.memory import Buffer, Pointer
 from hidet.sim.order.holds import Holds, Turns
-from hidet.sim.threads.gang import Gang
+from hidet.sim.threads.simt_group import SimtGroup
 from hidet.sim.values import Array, Mask
 from hidet.target import WARPGROUP
 from hidet.types import DType, Scope
@@ -57,34 +57,34 @@ class Pending:
     forms: dict[str, int] = field(default_factory=dict)
 
 
-def pending(gang: Gang) -> Pending | None:
+def pending(simt: SimtGroup) -> Pending | None:
     """The SIMT group's own; None if its kernel has no products."""
-    if PRODUCT not in gang.state:
-        some = any(s.name == PRODUCT for s in find(gang.run.kernel.body, Invoke))
-        rows = np.zeros(gang.count, np.int64), np.full(gang.count, -1, np.int64)
-        gang.state[PRODUCT] = Pending(*rows) if some else None
-    found: Pending | None = gang.state[PRODUCT]
+    if PRODUCT not in simt.state:
+        some = any(s.name == PRODUCT for s in find(simt.run.kernel.body, Invoke))
+        rows = np.zeros(simt.count, np.int64), np.full(simt.count, -1, np.int64)
+        simt.state[PRODUCT] = Pending(*rows) if some else None
+    found: Pending | None = simt.state[PRODUCT]
     return found
 
 
-def holds_of(gang: Gang, granule_count: int) -> Holds | None:
+def holds_of(simt: SimtGroup, granule_count: int) -> Holds | None:
     """What a new register buffer needs to be watched; None where nothing can hold it."""
-    work = pending(gang)
+    work = pending(simt)
     return None if work is None else Holds(granule_count, work.turns)
 
 
-def warpgroups(gang: Gang, mask: Mask) -> Array:
+def warpgroups(simt: SimtGroup, mask: Mask) -> Array:
     """The rows in the mask as (warpgroups, 128); fault unless all of each takes part."""
-    threads = gang.count // len(np.unique(gang.slot))  # of each block
+    threads = simt.count // len(np.unique(simt.slot))  # of each block
     whole = threads // WARPGROUP * WARPGROUP
-    rows = np.arange(gang.count).reshape(-1, threads)
+    rows = np.arange(simt.count).reshape(-1, threads)
     groups = rows[:, :whole].reshape(-1, WARPGROUP)
     taken = mask[groups]
     torn, some = taken.any(axis=1) & ~taken.all(axis=1), taken.any(axis=1)
     message = "a warpgroup-wide operation is not reached by all 128 threads; one that is missing:"
     if torn.any():
         first = int(np.argmax(torn))
-        gang.fault(
+        simt.fault(
             DivergentBarrier,
             message,
             int(groups[first, np.argmin(taken[first])]),
@@ -93,7 +93,7 @@ def warpgroups(gang: Gang, mask: Mask) -> Array:
     rest = mask.reshape(-1, threads)[:, whole:]
     if rest.any():
         block, warp = (int(i) for i in np.argwhere(rest)[0])
-        gang.fault(
+        simt.fault(
             DivergentBarrier,
             "a warpgroup-wide operation in warps that are no whole warpgroup",
             int(rows[block, whole + warp]),
@@ -105,14 +105,14 @@ def warpgroups(gang: Gang, mask: Mask) -> Array:
 class Unit:
     """A call by whole warpgroups: `hidet.intrinsics.base.MatrixUnit`."""
 
-    def __init__(self, gang: Gang, mask: Mask, pointer: Any) -> None:
-        self.gang = gang
-        self.groups = warpgroups(gang, mask)
+    def __init__(self, simt: SimtGroup, mask: Mask, pointer: Any) -> None:
+        self.simt = simt
+        self.groups = warpgroups(simt, mask)
         self.rows = self.groups.reshape(-1)
         self.mask = mask
         self.pointer = pointer
-        work = pending(gang)
-        self.work = work if work is not None else Pending(gang.number * 0, gang.number * 0)
+        work = pending(simt)
+        self.work = work if work is not None else Pending(simt.number * 0, simt.number * 0)
         self.product: Product | None = None
         self.operations: list[Operation] = []
         """Of each warpgroup, the product as it reads shared memory."""
@@ -126,7 +126,7 @@ class Unit:
             unfenced = self.work.fenced[self.rows] < 0
             if unfenced.any():
                 self.no_fence("the first wgmma", int(self.rows[np.argmax(unfenced)]))
-            self.operations = [launched(self.gang, each, PRODUCT, PRODUCT) for each in self.groups]
+            self.operations = [launched(self.simt, each, PRODUCT, PRODUCT) for each in self.groups]
         return self.product
 
     # ---- registers -------------------------------------------------------------------------------
@@ -136,10 +136,10 @@ class Unit:
         pointer: Pointer = self.pointer(e, self.mask)
         buffer, width = pointer.buffer, count * e.dtype.nbytes
         if buffer.scope is not Scope.REGISTER:
-            self.gang.fault(
+            self.simt.fault(
                 OutOfBounds, f"a fragment lies in registers; {buffer.name} is {buffer.scope} memory"
             )
-        at = addresses(self.gang, pointer, width, self.rows, align=4)
+        at = addresses(self.simt, pointer, width, self.rows, align=4)
         touched, _ = granules(buffer, at, width)
         return pointer, at, touched.reshape(len(self.groups), -1)
 
@@ -182,13 +182,13 @@ class Unit:
 
     def room(self, needed: int) -> None:
         """`RegisterBudget` if a thread was left fewer registers than its sums take."""
-        budget = self.gang.residents.state.get(REGISTERS)
+        budget = self.simt.residents.state.get(REGISTERS)
         if budget is None:
             return
         for row in map(int, self.rows[::WARPGROUP]):
-            has = budget.of_group[int(self.gang.slot[row]), int(self.gang.thread[row]) // WARPGROUP]
+            has = budget.of_group[int(self.simt.slot[row]), int(self.simt.thread[row]) // WARPGROUP]
             if has <= needed:
-                self.gang.fault(
+                self.simt.fault(
                     RegisterBudget,
                     f"the sums of a wgmma take {needed} registers of a thread, which has {has}",
                     row,
@@ -212,7 +212,7 @@ class Unit:
         if busy.any():
             group, entry = (int(i) for i in np.argwhere(busy)[0])
             name = self.register(buffer, int(touched[group, entry]))
-            self.gang.fault(
+            self.simt.fault(
                 MissingWait,
                 f"{name} {role} while another wgmma under way uses it otherwise",
                 self.row(touched, group, entry),
@@ -230,7 +230,7 @@ class Unit:
 
     def no_fence(self, what: str, row: int) -> None:
         """The error for products that nothing orders after accesses of registers."""
-        self.gang.fault(
+        self.simt.fault(
             MissingFence,
             f"no wgmma_fence comes before {what} by a wgmma",
             row,
@@ -245,12 +245,12 @@ class Unit:
         if missing.any():
             group, entry = (int(i) for i in np.argwhere(missing)[0])
             name = self.register(buffer, int(touched[group, entry]))
-            self.gang.fault(Uninitialised, f"wgmma reads {name} before it is written")
+            self.simt.fault(Uninitialised, f"wgmma reads {name} before it is written")
 
     def hold(self, held: Holds, counts: Array, touched: Array) -> None:
         """The product holds these registers of each warpgroup."""
         counts[touched] += 1
-        held.site[touched] = self.gang.site
+        held.site[touched] = self.simt.site
         self.started().held.append((counts, touched))
 
     def row(self, touched: Array, group: int, entry: int) -> int:
@@ -274,19 +274,19 @@ class Unit:
 
     def shared(self, low: int, high: int) -> Buffer:
         """The shared tensor that has all bytes from `low` to `high`."""
-        tensors = self.gang.residents.shared.values()
+        tensors = self.simt.residents.shared.values()
         for buffer in tensors:
             if buffer.address <= low < buffer.address + buffer.size:
                 if high <= buffer.address + buffer.size:
                     return buffer
                 over = high - buffer.address - buffer.size
-                self.gang.fault(
+                self.simt.fault(
                     OutOfBounds,
                     f"a wgmma operand reaches {over} bytes beyond the end of {buffer.name}",
                     int(self.rows[0]),
                     "compare the descriptor's leading and stride distances with the tile",
                 )
-        self.gang.fault(
+        self.simt.fault(
             OutOfBounds,
             f"a wgmma operand begins at shared address {low}, where no tensor is",
             int(self.rows[0]),
@@ -302,12 +302,12 @@ class Unit:
     def commit(self) -> None:
         """Close the current group of each warpgroup."""
         self.work.committed[self.rows] += 1
-        commit_group(self.gang, self.mask, PRODUCT)
+        commit_group(self.simt, self.mask, PRODUCT)
 
     def wait(self, pending: int) -> None:
         """Finish all but the last `pending` committed groups of each warpgroup."""
-        wait_group(self.gang, self.mask, PRODUCT, pending, only_read=False)
-        waiting = np.zeros(self.gang.count, np.bool_)
+        wait_group(self.simt, self.mask, PRODUCT, pending, only_read=False)
+        waiting = np.zeros(self.simt.count, np.bool_)
         waiting[self.rows] = True
         for product in self.work.products:
             first = product.groups[:, 0]

@@ -1,4 +1,4 @@
-"""Statements without control flow to closures: `(gang, mask) -> None`."""
+"""Statements without control flow to closures: `(simt, mask) -> None`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hidet.sim.faults import AssertionFailed
 from hidet.sim.interpreter.compile_expr import Expressions
 from hidet.sim.interpreter.declare import declared_array
 from hidet.sim.memories.access import store
-from hidet.sim.threads.gang import Gang
+from hidet.sim.threads.simt_group import SimtGroup
 from hidet.sim.values import Mask, choose, every, rows, some
 from hidet.types import TensorType
 
@@ -29,7 +29,7 @@ class Actions:
     def __init__(self, expr: Expressions) -> None:
         self.expr = expr
 
-    def __call__(self, s: Stmt) -> Callable[[Gang, Mask], None]:
+    def __call__(self, s: Stmt) -> Callable[[SimtGroup, Mask], None]:
         """What a simple statement does."""
         match s:
             case Declare(var, init):
@@ -46,82 +46,82 @@ class Actions:
                 return self.print(format, args)
         raise BadKernel(f"the simulator does not know {type(s).__name__} statements: {s}")
 
-    def declare(self, var: Var, init: Expr | None) -> Callable[[Gang, Mask], None]:
+    def declare(self, var: Var, init: Expr | None) -> Callable[[SimtGroup, Mask], None]:
         """A variable or an array comes into being."""
         if isinstance(var.of, TensorType):
             return declared_array(var, self.expr(init) if init is not None else None, self.expr)
         if init is None:
 
-            def undefined(gang: Gang, mask: Mask) -> None:
-                gang.env.pop(var, None)
-                gang.unset[var] = np.ones(gang.count, np.bool_)
+            def undefined(simt: SimtGroup, mask: Mask) -> None:
+                simt.env.pop(var, None)
+                simt.unset[var] = np.ones(simt.count, np.bool_)
 
             return undefined
         value = self.expr(init)
 
-        def defined(gang: Gang, mask: Mask) -> None:
-            gang.env[var] = value(gang, mask)
+        def defined(simt: SimtGroup, mask: Mask) -> None:
+            simt.env[var] = value(simt, mask)
 
         return defined
 
-    def assign(self, var: Var, value: Expr) -> Callable[[Gang, Mask], None]:
+    def assign(self, var: Var, value: Expr) -> Callable[[SimtGroup, Mask], None]:
         """A new value where the mask is set."""
         new, vector = self.expr(value), is_vector(var)
 
-        def run(gang: Gang, mask: Mask) -> None:
-            found = new(gang, mask)
-            gang.assign(var, found, mask, lambda m, a, b: choose(m, a, b, vector))
+        def run(simt: SimtGroup, mask: Mask) -> None:
+            found = new(simt, mask)
+            simt.assign(var, found, mask, lambda m, a, b: choose(m, a, b, vector))
 
         return run
 
     def store(
         self, tensor: Expr, index: tuple[Expr, ...], value: Expr
-    ) -> Callable[[Gang, Mask], None]:
+    ) -> Callable[[SimtGroup, Mask], None]:
         """A write to memory."""
         lanes = value.type.lanes if is_vector(value) else 1  # type: ignore[union-attr]
         address, new, of = self.expr.element(tensor, index, lanes), self.expr(value), tensor.dtype
 
-        def run(gang: Gang, mask: Mask) -> None:
-            found = new(gang, mask)
-            store(gang, address(gang, mask), of, lanes, found, mask)
+        def run(simt: SimtGroup, mask: Mask) -> None:
+            found = new(simt, mask)
+            store(simt, address(simt, mask), of, lanes, found, mask)
 
         return run
 
     def put(
         self, tensor: Var, index: tuple[Expr, ...], value: Expr
-    ) -> Callable[[Gang, Mask], None]:
+    ) -> Callable[[SimtGroup, Mask], None]:
         """A write that is dropped outside of the shape."""
         inside, write = self.expr.inside(tensor, index), self.store(tensor, index, value)
 
-        def run(gang: Gang, mask: Mask) -> None:
-            within = mask & inside(gang, mask)
+        def run(simt: SimtGroup, mask: Mask) -> None:
+            within = mask & inside(simt, mask)
             if some(within):
-                write(gang, mask if every(within) else within)
+                write(simt, mask if every(within) else within)
 
         return run
 
-    def check(self, condition: Expr, message: str) -> Callable[[Gang, Mask], None]:
+    def check(self, condition: Expr, message: str) -> Callable[[SimtGroup, Mask], None]:
         """An assertion."""
         holds = self.expr(condition)
 
-        def run(gang: Gang, mask: Mask) -> None:
-            broken = mask & ~np.asarray(holds(gang, mask), np.bool_)
+        def run(simt: SimtGroup, mask: Mask) -> None:
+            broken = mask & ~np.asarray(holds(simt, mask), np.bool_)
             if some(broken):
-                gang.fault(AssertionFailed, message, int(np.argmax(broken)))
+                simt.fault(AssertionFailed, message, int(np.argmax(broken)))
 
         return run
 
-    def print(self, format: str, args: tuple[Expr, ...]) -> Callable[[Gang, Mask], None]:
+    def print(self, format: str, args: tuple[Expr, ...]) -> Callable[[SimtGroup, Mask], None]:
         """A line for each thread."""
         parts = [self.expr(arg) for arg in args]
         plain = LENGTHS.sub(r"\1\2", format)
 
-        def run(gang: Gang, mask: Mask) -> None:
-            values = [part(gang, mask) for part in parts]
+        def run(simt: SimtGroup, mask: Mask) -> None:
+            values = [part(simt, mask) for part in parts]
             for row in np.flatnonzero(mask):
                 numbers = tuple(rows(value, row).item() for value in values)
                 line = plain % numbers
-                gang.run.report.printed.append(line)
+                simt.run.report.printed.append(line)
                 sys.stdout.write(line)
 
         return run

@@ -1,4 +1,4 @@
-"""Statements to closures: `(gang, mask) -> mask of the threads that go on` (None: none does).
+"""Statements to closures: `(simt, mask) -> mask of the threads that go on` (None: none does).
 
 Control flow is generators, so that a thread that waits lets the others of its block run: both sides
 of an `if` are alive at once.
@@ -35,8 +35,8 @@ from hidet.sim.interpreter.actions import Actions
 from hidet.sim.interpreter.compile_expr import Code, Expressions
 from hidet.sim.interpreter.context import Call
 from hidet.sim.threads.fork import forked, joined
-from hidet.sim.threads.gang import Gang
 from hidet.sim.threads.going import Going, Waiting, narrowed, staying, together, union
+from hidet.sim.threads.simt_group import SimtGroup
 from hidet.sim.threads.spin import Spin
 from hidet.sim.values import Mask, some, varies
 from hidet.types import i32
@@ -46,7 +46,7 @@ from hidet.types import i32
 class Step:
     """One statement, compiled. `waits` says that `run` is a generator."""
 
-    run: Callable[[Gang, Mask], Any]
+    run: Callable[[SimtGroup, Mask], Any]
     waits: bool = False
 
 
@@ -61,13 +61,13 @@ class Statements:
         self.sites: list[Stmt] = []
         self.loops: list[Stmt] = []
 
-    def body(self, stmts: Iterable[Stmt]) -> Callable[[Gang, Mask], Waiting]:
+    def body(self, stmts: Iterable[Stmt]) -> Callable[[SimtGroup, Mask], Waiting]:
         """Statements one after the other."""
         steps = [(step.run, step.waits) for step in map(self.stmt, stmts)]
 
-        def run(gang: Gang, mask: Mask) -> Waiting:
+        def run(simt: SimtGroup, mask: Mask) -> Waiting:
             for step, waits in steps:
-                going = (yield from step(gang, mask)) if waits else step(gang, mask)
+                going = (yield from step(simt, mask)) if waits else step(simt, mask)
                 if going is None:
                     return None
                 mask = going
@@ -106,55 +106,55 @@ class Statements:
 
     # ---- statements without control flow ---------------------------------------------------------
 
-    def simple(self, s: Stmt) -> Callable[[Gang, Mask], Going]:
+    def simple(self, s: Stmt) -> Callable[[SimtGroup, Mask], Going]:
         """A statement after which the same threads go on."""
         act, site = self.actions(s), self.site(s)
 
-        def run(gang: Gang, mask: Mask) -> Going:
-            gang.site = site
-            act(gang, mask)
+        def run(simt: SimtGroup, mask: Mask) -> Going:
+            simt.site = site
+            act(simt, mask)
             return mask
 
         return run
 
     # ---- control flow ----------------------------------------------------------------------------
 
-    def leave(self, s: Stmt) -> Callable[[Gang, Mask], Going]:
+    def leave(self, s: Stmt) -> Callable[[SimtGroup, Mask], Going]:
         """`break`, `continue`, `return`: nobody goes on from here."""
         loop = self.loops[-1] if self.loops else None
         if loop is None and not isinstance(s, Return):
             raise BadKernel(f"{type(s).__name__.lower()} outside of a loop")
 
-        def run(gang: Gang, mask: Mask) -> Going:
+        def run(simt: SimtGroup, mask: Mask) -> Going:
             if isinstance(s, Return):
-                gang.exited = gang.exited | mask
+                simt.exited = simt.exited | mask
             elif isinstance(s, Continue) and loop is not None:
-                gang.continued[loop] = gang.continued[loop] | mask
+                simt.continued[loop] = simt.continued[loop] | mask
             return None
 
         return run
 
-    def branch(self, s: If) -> Callable[[Gang, Mask], Waiting]:
+    def branch(self, s: If) -> Callable[[SimtGroup, Mask], Waiting]:
         """Both sides, each under its mask; they take turns when they wait."""
         condition, then, otherwise = self.expr(s.condition), self.body(s.then), None
         if s.otherwise:
             otherwise = self.body(s.otherwise)
         site = self.site(s)
 
-        def run(gang: Gang, mask: Mask) -> Waiting:
-            gang.site = site
-            chosen = condition(gang, mask)
+        def run(simt: SimtGroup, mask: Mask) -> Waiting:
+            simt.site = site
+            chosen = condition(simt, mask)
             if not varies(chosen):
                 side = then if chosen else otherwise
-                return mask if side is None else (yield from side(gang, mask))
+                return mask if side is None else (yield from side(simt, mask))
             yes, no = mask & chosen, mask & ~chosen
             if not some(no):
-                return (yield from then(gang, mask))
+                return (yield from then(simt, mask))
             if not some(yes):
-                return mask if otherwise is None else (yield from otherwise(gang, mask))
-            sides = [then(gang, yes)]
+                return mask if otherwise is None else (yield from otherwise(simt, mask))
+            sides = [then(simt, yes)]
             if otherwise is not None:
-                sides.append(otherwise(gang, no))
+                sides.append(otherwise(simt, no))
             ends = yield from together(sides)
             if otherwise is None:
                 ends.append(no)
@@ -162,69 +162,69 @@ class Statements:
 
         return run
 
-    def counted(self, s: For) -> Callable[[Gang, Mask], Waiting]:
+    def counted(self, s: For) -> Callable[[SimtGroup, Mask], Waiting]:
         """A loop over 0, 1, ..."""
         extent, of, site = self.expr(s.extent), s.var.dtype.numpy.type, self.site(s)
         body = self.looped(s, s.body)
 
-        def run(gang: Gang, mask: Mask) -> Waiting:
-            gang.site = site
-            limit = extent(gang, mask)
+        def run(simt: SimtGroup, mask: Mask) -> Waiting:
+            simt.site = site
+            limit = extent(simt, mask)
             vary = varies(limit)
             last = int(np.where(mask, limit, 0).max()) if vary else int(limit)
             turning = mask
             for turn in range(last):
-                gang.step(turning, site)
+                simt.step(turning, site)
                 live = narrowed(turning, turn < limit) if vary else turning
                 if live is None:
                     break
-                gang.env[s.var] = of(turn)
-                going = yield from body(gang, live)
+                simt.env[s.var] = of(turn)
+                going = yield from body(simt, live)
                 if going is None:
                     break
                 turning = going
-            return staying(gang, mask)
+            return staying(simt, mask)
 
         return run
 
-    def repeated(self, s: While) -> Callable[[Gang, Mask], Waiting]:
+    def repeated(self, s: While) -> Callable[[SimtGroup, Mask], Waiting]:
         """A loop as long as a condition holds; between turns the other threads may run."""
         condition, body, site = self.expr(s.condition), self.looped(s, s.body), self.site(s)
         looks = any(isinstance(each, Load | Get | Invoke) for each in postorder(s))
 
-        def run(gang: Gang, mask: Mask) -> Waiting:
+        def run(simt: SimtGroup, mask: Mask) -> Waiting:
             turning: Going = mask
-            spin = Spin(gang, site, looks)
+            spin = Spin(simt, site, looks)
             while turning is not None:
-                gang.site = site
-                gang.step(turning, site)
-                turning = narrowed(turning, condition(gang, turning))
+                simt.site = site
+                simt.step(turning, site)
+                turning = narrowed(turning, condition(simt, turning))
                 if turning is None:
                     break
-                turning = yield from body(gang, turning)
+                turning = yield from body(simt, turning)
                 if turning is not None:
                     spin.turned(turning)
                 yield
             spin.end()
-            return staying(gang, mask)
+            return staying(simt, mask)
 
         return run
 
-    def looped(self, loop: Stmt, stmts: Body) -> Callable[[Gang, Mask], Waiting]:
+    def looped(self, loop: Stmt, stmts: Body) -> Callable[[SimtGroup, Mask], Waiting]:
         """One turn of a loop: those that fell through or continued go on."""
         self.loops.append(loop)
         inner = self.body(stmts)
         self.loops.pop()
 
-        def run(gang: Gang, mask: Mask) -> Waiting:
-            gang.continued[loop] = np.zeros(gang.count, np.bool_)
-            through = yield from inner(gang, mask)
-            again = gang.continued[loop]
+        def run(simt: SimtGroup, mask: Mask) -> Waiting:
+            simt.continued[loop] = np.zeros(simt.count, np.bool_)
+            through = yield from inner(simt, mask)
+            again = simt.continued[loop]
             return union([through, again], mask) if some(again) else through
 
         return run
 
-    def tasks(self, s: ForTasks) -> Callable[[Gang, Mask], Waiting]:
+    def tasks(self, s: ForTasks) -> Callable[[SimtGroup, Mask], Waiting]:
         """A loop over a worker's tasks: one plain loop, its number split into the mapping's own."""
         worker, turn = Var("worker", i32), Var("turn", i32)
         extents, index = s.mapping.loops(worker)
@@ -242,16 +242,16 @@ class Statements:
         whole = guarded(s.mapping.active(worker), (loop,), s.place)
         return self.body((Declare(worker, s.worker, s.place), *whole))
 
-    def fork(self, s: For) -> Callable[[Gang, Mask], Waiting]:
+    def fork(self, s: For) -> Callable[[SimtGroup, Mask], Waiting]:
         """Independent turns of a CPU loop, run as a SIMT group of their own."""
         extent, body, site = self.expr(s.extent), self.body(s.body), self.site(s)
         parallel = s.kind is LoopKind.PARALLEL
 
-        def run(gang: Gang, mask: Mask) -> Waiting:
-            gang.site = site
-            for inner, live in forked(gang, s.var, extent(gang, mask), mask, parallel):
+        def run(simt: SimtGroup, mask: Mask) -> Waiting:
+            simt.site = site
+            for inner, live in forked(simt, s.var, extent(simt, mask), mask, parallel):
                 yield from body(inner, live)
-                joined(gang, inner)
+                joined(simt, inner)
             return mask
 
         return run
@@ -265,14 +265,14 @@ class Statements:
         site, simulate, name = self.site(s), intrinsic.simulate, s.name
         codes: dict[Expr, Code] = {arg: self.expr(arg) for arg in s.args}
 
-        def run(gang: Gang, mask: Mask) -> Waiting:
-            gang.site = site
-            gang.count_up(name, mask)
-            pending = simulate(Call(gang, mask, codes), s)
+        def run(simt: SimtGroup, mask: Mask) -> Waiting:
+            simt.site = site
+            simt.count_up(name, mask)
+            pending = simulate(Call(simt, mask, codes), s)
             if pending is not None:
                 for _ in pending:
                     yield
-                    gang.site = site
+                    simt.site = site
             return mask
 
         return Step(run, waits=True)

@@ -14,7 +14,7 @@ from hidet.sim.asynchronous.wgmma import holds_of
 from hidet.sim.interpreter.compile_expr import Code, Expressions, tensor_type
 from hidet.sim.memories.shared import shared_buffer
 from hidet.sim.memory import Buffer, Pointer
-from hidet.sim.threads.gang import Gang
+from hidet.sim.threads.simt_group import SimtGroup
 from hidet.sim.threads.spread import owner_table
 from hidet.sim.values import Mask, rows
 from hidet.types import Scope, TensorType
@@ -22,25 +22,27 @@ from hidet.types import Scope, TensorType
 REGISTER_ALIGNMENT = 16
 
 
-def declared_array(var: Var, init: Code | None, expr: Expressions) -> Callable[[Gang, Mask], None]:
+def declared_array(
+    var: Var, init: Code | None, expr: Expressions
+) -> Callable[[SimtGroup, Mask], None]:
     """What a `Declare` of an array does: once per block for shared memory, else each time anew."""
     of = tensor_type(var)
     sizes = [expr(wrap(size)) for size in of.shape]
 
-    def run(gang: Gang, mask: Mask) -> None:
-        shape = tuple(int(size(gang, mask)) for size in sizes)
+    def run(simt: SimtGroup, mask: Mask) -> None:
+        shape = tuple(int(size(simt, mask)) for size in sizes)
         if of.scope is Scope.SHARED:
-            buffer = gang.shared.get(var)
+            buffer = simt.shared.get(var)
             if buffer is not None:
-                gang.env[var] = Pointer(buffer, np.int64(0))
+                simt.env[var] = Pointer(buffer, np.int64(0))
                 return
-            buffer = shared_array(gang, var, of, shape)
+            buffer = shared_array(simt, var, of, shape)
         elif of.scope is Scope.REGISTER:
-            buffer = register_array(gang, var, of, shape, mask)
+            buffer = register_array(simt, var, of, shape, mask)
         else:
             raise BadKernel(f"{var.name} is declared in global memory", help="make it a parameter")
         if init is not None:
-            fill(gang, buffer, of, init(gang, mask), mask)
+            fill(simt, buffer, of, init(simt, mask), mask)
 
     return run
 
@@ -58,34 +60,34 @@ def elements(of: TensorType, shape: tuple[int, ...]) -> int:
     return int(np.max(of.layout(*np.indices(shape)))) + 1
 
 
-def shared_array(gang: Gang, var: Var, of: TensorType, shape: tuple[int, ...]) -> Buffer:
+def shared_array(simt: SimtGroup, var: Var, of: TensorType, shape: tuple[int, ...]) -> Buffer:
     """A shared array, one for each resident block, watched for races."""
     size = elements(of, shape) * of.dtype.nbytes
-    buffer = shared_buffer(gang, var, of.dtype.nbytes, named(of, shape), size)
-    gang.env[var] = Pointer(buffer, np.int64(0))
+    buffer = shared_buffer(simt, var, of.dtype.nbytes, named(of, shape), size)
+    simt.env[var] = Pointer(buffer, np.int64(0))
     return buffer
 
 
 def register_array(
-    gang: Gang, var: Var, of: TensorType, shape: tuple[int, ...], mask: Mask
+    simt: SimtGroup, var: Var, of: TensorType, shape: tuple[int, ...], mask: Mask
 ) -> Buffer:
     """A register array, one for each thread; its content is undefined again at each turn."""
-    known: Any = gang.env.get(var)
+    known: Any = simt.env.get(var)
     size = elements(of, shape) * of.dtype.nbytes
-    level = len(gang.origin) - 1
+    level = len(simt.origin) - 1
     if isinstance(known, Pointer) and reusable(known.buffer, size, level):
         buffer = known.buffer
         assert buffer.written is not None
-        buffer.written.reshape(gang.count, -1)[gang.lanes(mask)] = False
+        buffer.written.reshape(simt.count, -1)[simt.lanes(mask)] = False
         return buffer
     stride = -(-max(size, 1) // REGISTER_ALIGNMENT) * REGISTER_ALIGNMENT
-    data = np.zeros(stride * gang.count, np.uint8)
+    data = np.zeros(stride * simt.count, np.uint8)
     buffer = Buffer(var.name, of.scope, data, size, stride, of.dtype.nbytes, named(of, shape))
     buffer.level = level
-    buffer.granule = gang.run.granule[of.scope]
+    buffer.granule = simt.run.granule[of.scope]
     buffer.written = np.zeros(data.size // buffer.granule, np.bool_)
-    buffer.holds = holds_of(gang, data.size // buffer.granule)
-    gang.env[var] = Pointer(buffer, np.int64(0))
+    buffer.holds = holds_of(simt, data.size // buffer.granule)
+    simt.env[var] = Pointer(buffer, np.int64(0))
     return buffer
 
 
@@ -100,11 +102,11 @@ def named(of: TensorType, shape: tuple[int, ...]) -> tuple[int, ...] | None:
     return shape if of.layout is None else None
 
 
-def fill(gang: Gang, buffer: Buffer, of: TensorType, value: Any, mask: Mask) -> None:
+def fill(simt: SimtGroup, buffer: Buffer, of: TensorType, value: Any, mask: Mask) -> None:
     """Give every element of the instances of the threads in the mask one value."""
     view = buffer.view(of.dtype.numpy).reshape(-1, buffer.stride // of.dtype.nbytes)
-    lanes = gang.lanes(mask)
-    rank = gang.slot[lanes] if of.scope is Scope.SHARED else np.arange(gang.count)[lanes]
+    lanes = simt.lanes(mask)
+    rank = simt.slot[lanes] if of.scope is Scope.SHARED else np.arange(simt.count)[lanes]
     given = rows(value, lanes)
     view[rank] = given[:, None] if np.ndim(given) else given
     if buffer.written is not None:

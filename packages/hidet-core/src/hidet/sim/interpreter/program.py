@@ -14,7 +14,7 @@ from hidet.ir.node import Node
 from hidet.ir.stmt import Invoke, Put, Stmt, Store, While
 from hidet.ir.walk import find, postorder
 from hidet.sim.interpreter.compile_stmt import Statements
-from hidet.sim.threads.gang import Gang
+from hidet.sim.threads.simt_group import SimtGroup
 from hidet.sim.values import Mask
 from hidet.types import PointerType, Scope, TensorType
 
@@ -24,7 +24,7 @@ class Program:
     """A compiled kernel."""
 
     kernel: Kernel
-    run: Callable[[Gang, Mask], Any]
+    run: Callable[[SimtGroup, Mask], Any]
     sites: list[Stmt]
     granule: dict[str, int]
     """The finest access in bytes of each scope."""

@@ -27,7 +27,7 @@ from hidet.sim.memory import Buffer, Pointer
 from hidet.sim.order.actors import Agent
 from hidet.sim.order.races import Conflict
 from hidet.sim.threads.clusters import reached
-from hidet.sim.threads.gang import Gang, thread_name
+from hidet.sim.threads.simt_group import SimtGroup, thread_name
 from hidet.sim.values import Array, Mask, Value, every, rows, some, varies
 from hidet.types import DType, Scope
 
@@ -35,31 +35,33 @@ WIDEST = 16
 """Bytes that one instruction moves at most; wider vectors are several accesses."""
 
 
-def load(gang: Gang, source: Pointer, of: DType, count: int, mask: Mask, align: int = 0) -> Value:
+def load(
+    simt: SimtGroup, source: Pointer, of: DType, count: int, mask: Mask, align: int = 0
+) -> Value:
     """`count` elements of type `of` for each row in the mask; zeros elsewhere.
 
     One scalar (or one vector) for all if all rows read one address of memory nobody writes.
     """
     buffer = source.buffer
-    lanes = gang.lanes(mask)
+    lanes = simt.lanes(mask)
     tracked = buffer.shadow is not None or buffer.scope is not Scope.GLOBAL
-    at = addresses(gang, source, of.nbytes * count, lanes, align, spread=tracked)
-    measure(gang, "load", buffer, at, of.nbytes * count, lanes, mask)
-    check_read(gang, buffer, at, of.nbytes * count, lanes)
+    at = addresses(simt, source, of.nbytes * count, lanes, align, spread=tracked)
+    measure(simt, "load", buffer, at, of.nbytes * count, lanes, mask)
+    check_read(simt, buffer, at, of.nbytes * count, lanes)
     elements = at // of.nbytes
     if count > 1:
         elements = elements[..., None] + np.arange(count)
     found = buffer.view(of.numpy)[elements]
     if isinstance(lanes, slice) or not varies(at):
         return found
-    shape = (gang.count, count) if count > 1 else (gang.count,)
+    shape = (simt.count, count) if count > 1 else (simt.count,)
     out = np.zeros(shape, of.numpy)
     out[lanes] = found
     return out
 
 
 def store(
-    gang: Gang,
+    simt: SimtGroup,
     target: Pointer,
     of: DType,
     count: int,
@@ -69,23 +71,23 @@ def store(
 ) -> None:
     """Write `count` elements of type `of` for each row in the mask."""
     buffer = target.buffer
-    lanes = gang.lanes(mask)
-    at = addresses(gang, target, of.nbytes * count, lanes, align)
-    gang.run.progress += 1
-    measure(gang, "store", buffer, at, of.nbytes * count, lanes, mask)
+    lanes = simt.lanes(mask)
+    at = addresses(simt, target, of.nbytes * count, lanes, align)
+    simt.run.progress += 1
+    measure(simt, "store", buffer, at, of.nbytes * count, lanes, mask)
     given = rows(value, lanes, count > 1)
     elements = at // of.nbytes
     if count > 1:
         elements = elements[:, None] + np.arange(count)
     view = buffer.view(of.numpy)
-    clash = note_write(gang, buffer, at, of.nbytes * count, lanes)
+    clash = note_write(simt, buffer, at, of.nbytes * count, lanes)
     view[elements] = given
     if clash is not None:
-        check_agreement(gang, buffer, view, elements, given, at, lanes, clash)
+        check_agreement(simt, buffer, view, elements, given, at, lanes, clash)
 
 
 def addresses(
-    gang: Gang, pointer: Pointer, width: int, lanes: Any, align: int = 0, spread: bool = True
+    simt: SimtGroup, pointer: Pointer, width: int, lanes: Any, align: int = 0, spread: bool = True
 ) -> Array:
     """Byte positions in the buffer's data, one for each row in `lanes`, checked.
 
@@ -95,38 +97,38 @@ def addresses(
     """
     buffer = pointer.buffer
     offset = rows(pointer.offset, lanes)
-    check_bounds(gang, buffer, offset, width, lanes)
-    if gang.run.kernel.kind is KernelKind.CPU:
+    check_bounds(simt, buffer, offset, width, lanes)
+    if simt.run.kernel.kind is KernelKind.CPU:
         align = 1  # whose vectors may lie anywhere
     align = align or min(width & -width, WIDEST)
     wrong = offset % align != 0
     if some(wrong):
-        row = bad_row(gang, wrong, lanes)
-        gang.fault(
+        row = bad_row(simt, wrong, lanes)
+        simt.fault(
             Misaligned,
             f"{width} bytes at {buffer.at(at_row(offset, wrong))} are not aligned to {align}",
             row,
             "use fewer lanes, or make the offset a multiple of them",
         )
-    base = instance(gang, buffer, lanes)
+    base = instance(simt, buffer, lanes)
     if pointer.block is not None:
-        base = elsewhere(gang, pointer, lanes)
+        base = elsewhere(simt, pointer, lanes)
     found = offset + base
     if spread and not varies(found):
-        found = np.full(len(gang.number[lanes]), found)
+        found = np.full(len(simt.number[lanes]), found)
     return np.asarray(found, np.int64)
 
 
-def check_bounds(gang: Gang, buffer: Buffer, offset: Value, width: int, lanes: Any) -> None:
+def check_bounds(simt: SimtGroup, buffer: Buffer, offset: Value, width: int, lanes: Any) -> None:
     """`OutOfBounds` where an access leaves the buffer."""
     outside = (offset < 0) | (offset + width > buffer.size)
     if some(outside):
         worst = at_row(offset, outside)
-        gang.fault(
+        simt.fault(
             OutOfBounds,
             f"{buffer.scope} {buffer.name} has {buffer.size} bytes; "
             f"{width} are accessed at byte {worst}, {buffer.at(worst)}",
-            bad_row(gang, outside, lanes),
+            bad_row(simt, outside, lanes),
             GUARD,
         )
 
@@ -136,31 +138,31 @@ def at_row(values: Value, bad: Value) -> int:
     return int(values[np.argmax(bad)] if varies(values) else values)
 
 
-def bad_row(gang: Gang, bad: Value, lanes: Any) -> int:
+def bad_row(simt: SimtGroup, bad: Value, lanes: Any) -> int:
     """The number of the first bad row, counted in the SIMT group."""
-    return int(np.arange(gang.count)[lanes][int(np.argmax(bad)) if varies(bad) else 0])
+    return int(np.arange(simt.count)[lanes][int(np.argmax(bad)) if varies(bad) else 0])
 
 
-def instance(gang: Gang, buffer: Buffer, lanes: Any) -> Value:
+def instance(simt: SimtGroup, buffer: Buffer, lanes: Any) -> Value:
     """Where the instance that each row sees begins."""
     if buffer.scope is Scope.GLOBAL:
         return 0
     if buffer.scope is Scope.SHARED:
-        return gang.slot[lanes] * buffer.stride
-    return gang.origin[buffer.level][lanes] * buffer.stride
+        return simt.slot[lanes] * buffer.stride
+    return simt.origin[buffer.level][lanes] * buffer.stride
 
 
-def elsewhere(gang: Gang, pointer: Pointer, lanes: Any) -> Array:
+def elsewhere(simt: SimtGroup, pointer: Pointer, lanes: Any) -> Array:
     """Where the instances begin that belong to other blocks of the cluster."""
-    size = gang.team.cluster
-    block = np.broadcast_to(rows(pointer.block, lanes), gang.slot[lanes].shape)
+    size = simt.team.cluster
+    block = np.broadcast_to(rows(pointer.block, lanes), simt.slot[lanes].shape)
     bad = (block < 0) | (block >= size)
     if some(bad):
-        row = bad_row(gang, bad, lanes)
+        row = bad_row(simt, bad, lanes)
         message = f"there is no block {at_row(block, bad)} in a cluster of {size}"
-        gang.fault(ClusterMisuse, message, row)
-    slots = gang.slot[lanes] // size * size + block
-    reached(gang, slots, lanes)
+        simt.fault(ClusterMisuse, message, row)
+    slots = simt.slot[lanes] // size * size + block
+    reached(simt, slots, lanes)
     found: Array = slots * pointer.buffer.stride
     return found
 
@@ -175,28 +177,28 @@ def granules(buffer: Buffer, at: Array, width: int) -> tuple[Array, int]:
 
 
 def check_read(
-    gang: Gang, buffer: Buffer, at: Array, width: int, lanes: Any, agent: Agent | None = None
+    simt: SimtGroup, buffer: Buffer, at: Array, width: int, lanes: Any, agent: Agent | None = None
 ) -> None:
     """`Uninitialised` or `Race` if the bytes read are undefined."""
     if buffer.pending is not None:
-        check_pending(gang, buffer, at, width, lanes, writes=False)
+        check_pending(simt, buffer, at, width, lanes, writes=False)
     if buffer.shadow is None and buffer.written is None:
         return
     touched, each = granules(buffer, np.atleast_1d(at), width)
     if buffer.holds is not None:
-        refuse_held(gang, buffer, touched, each, lanes, "read")
+        refuse_held(simt, buffer, touched, each, lanes, "read")
     if buffer.shadow is not None:
-        refuse_sealed(gang, buffer, touched, each, lanes)
-    check_written(gang, buffer, touched, each, lanes, "read")
+        refuse_sealed(simt, buffer, touched, each, lanes)
+    check_written(simt, buffer, touched, each, lanes, "read")
     if buffer.shadow is not None:
-        who = gang.who(lanes, each, agent)
+        who = simt.who(lanes, each, agent)
         conflict = buffer.shadow.read(touched, who)
         if conflict is not None:
-            report_race(gang, buffer, touched, who, conflict, "reads")
+            report_race(simt, buffer, touched, who, conflict, "reads")
 
 
 def check_written(
-    gang: Gang, buffer: Buffer, touched: Array, each: int, lanes: Any, verb: str
+    simt: SimtGroup, buffer: Buffer, touched: Array, each: int, lanes: Any, verb: str
 ) -> None:
     """`Uninitialised` if nothing was written to the granules yet."""
     if buffer.written is None:
@@ -205,15 +207,15 @@ def check_written(
     if some(missing):
         entry = int(np.argmax(missing))
         where = int(touched[entry]) * buffer.granule % buffer.stride
-        gang.fault(
+        simt.fault(
             Uninitialised,
             f"{buffer.scope} {buffer.at(where)} is {verb} before it is written",
-            row_of(gang, entry // each, lanes),
+            row_of(simt, entry // each, lanes),
         )
 
 
 def note_write(
-    gang: Gang,
+    simt: SimtGroup,
     buffer: Buffer,
     at: Array,
     width: int,
@@ -223,27 +225,27 @@ def note_write(
 ) -> Array | None:
     """Enter a write in the shadows; which rows were overwritten by another in the same step."""
     if buffer.pending is not None:
-        check_pending(gang, buffer, at, width, lanes, writes=True)
+        check_pending(simt, buffer, at, width, lanes, writes=True)
     if buffer.read_only:
-        gang.fault(
+        simt.fault(
             WriteToInput,
             f"{buffer.scope} {buffer.name} is written, and was given to be read only",
-            row_of(gang, 0, lanes),
+            row_of(simt, 0, lanes),
         )
     if buffer.shadow is None and buffer.written is None:
         return None
     touched, each = granules(buffer, at, width)
     if buffer.holds is not None:
-        refuse_held(gang, buffer, touched, each, lanes, "written")
+        refuse_held(simt, buffer, touched, each, lanes, "written")
     if buffer.written is not None:
         buffer.written[touched] = True
     if buffer.shadow is None:
         return None
-    refuse_sealed(gang, buffer, touched, each, lanes)
-    who = gang.who(lanes, each, agent)
+    refuse_sealed(simt, buffer, touched, each, lanes)
+    who = simt.who(lanes, each, agent)
     conflict = buffer.shadow.write(touched, who, atomic) or under_copy(buffer, touched)
     if conflict is not None:
-        report_race(gang, buffer, touched, who, conflict, "writes")
+        report_race(simt, buffer, touched, who, conflict, "writes")
     if agent is not None:
         return None
     lost = buffer.shadow.disagree(touched, who)
@@ -264,7 +266,7 @@ def under_copy(buffer: Buffer, touched: Array) -> Conflict | None:
 
 
 def check_agreement(
-    gang: Gang,
+    simt: SimtGroup,
     buffer: Buffer,
     view: Array,
     elements: Array,
@@ -282,54 +284,54 @@ def check_agreement(
     entry = int(np.argmax(differs))
     where = int(at[entry]) % buffer.stride
     last = int(buffer.shadow.writer[at[entry] // buffer.granule])
-    gang.fault(
+    simt.fault(
         Race,
         f"threads write different values to {buffer.scope} {buffer.at(where)} at once, among them "
-        f"{thread_name(gang.run, gang.team, last)} and this one",
-        row_of(gang, entry, lanes),
+        f"{thread_name(simt.run, simt.team, last)} and this one",
+        row_of(simt, entry, lanes),
         help="let one thread of all blocks write it, or combine the values by an atomic",
     )
 
 
-def refuse_sealed(gang: Gang, buffer: Buffer, touched: Array, each: int, lanes: Any) -> None:
+def refuse_sealed(simt: SimtGroup, buffer: Buffer, touched: Array, each: int, lanes: Any) -> None:
     """`MbarrierMisuse` if an mbarrier is in these bytes."""
     assert buffer.shadow is not None
     entry = buffer.shadow.barrier(touched)
     if entry is not None:
         where = int(touched[entry]) * buffer.granule % buffer.stride
-        gang.fault(
+        simt.fault(
             MbarrierMisuse,
             f"{buffer.scope} {buffer.at(where)} is an mbarrier, and is accessed as ordinary memory",
-            row_of(gang, entry // each, lanes),
+            row_of(simt, entry // each, lanes),
             "invalidate it by mbarrier_inval before the memory is used for something else",
         )
 
 
 def refuse_held(
-    gang: Gang, buffer: Buffer, touched: Array, each: int, lanes: Any, verb: str
+    simt: SimtGroup, buffer: Buffer, touched: Array, each: int, lanes: Any, verb: str
 ) -> None:
     """`MissingWait` if a wgmma that is under way holds these registers."""
     assert buffer.holds is not None
     entry = buffer.holds.touch(touched)
     if entry is not None:
         where = int(touched[entry]) * buffer.granule % buffer.stride
-        started = gang.run.place(int(buffer.holds.site[touched[entry]]))
+        started = simt.run.place(int(buffer.holds.site[touched[entry]]))
         at = f", started at {started}" if started else ""
-        gang.fault(
+        simt.fault(
             MissingWait,
             f"register {buffer.at(where)} is {verb} while a wgmma that uses it is under way{at}",
-            row_of(gang, entry // each, lanes),
+            row_of(simt, entry // each, lanes),
             "commit the wgmma to a group, and wait for the group",
         )
 
 
-def row_of(gang: Gang, entry: int, lanes: Any) -> int:
+def row_of(simt: SimtGroup, entry: int, lanes: Any) -> int:
     """The number in the SIMT group of the `entry`-th row of `lanes`."""
-    return int(np.arange(gang.count)[lanes][min(entry, len(gang.number[lanes]) - 1)])
+    return int(np.arange(simt.count)[lanes][min(entry, len(simt.number[lanes]) - 1)])
 
 
 def update(
-    gang: Gang,
+    simt: SimtGroup,
     target: Pointer,
     of: DType,
     change: Callable[[Any, int], Any],
@@ -342,21 +344,21 @@ def update(
     array of them.
     """
     buffer = target.buffer
-    lanes = gang.lanes(mask)
+    lanes = simt.lanes(mask)
     width = of.nbytes * count
-    at = addresses(gang, target, width, lanes)
-    measure(gang, "update", buffer, at, width, lanes, mask)
-    check_written(gang, buffer, *granules(buffer, at, width), lanes, "updated")
-    note_write(gang, buffer, at, width, lanes, atomic=True)
+    at = addresses(simt, target, width, lanes)
+    measure(simt, "update", buffer, at, width, lanes, mask)
+    check_written(simt, buffer, *granules(buffer, at, width), lanes, "updated")
+    note_write(simt, buffer, at, width, lanes, atomic=True)
     view = buffer.view(of.numpy)
-    out = np.zeros(gang.count if count == 1 else (gang.count, count), of.numpy)
-    rows_there = np.arange(gang.count)[lanes]
-    pass_on(gang, buffer, mask, at, reads=True, writes=True)
+    out = np.zeros(simt.count if count == 1 else (simt.count, count), of.numpy)
+    rows_there = np.arange(simt.count)[lanes]
+    pass_on(simt, buffer, mask, at, reads=True, writes=True)
     touched = at // of.nbytes if count == 1 else (at // of.nbytes)[:, None] + np.arange(count)
     before = view[touched]
     for row, element in zip(rows_there, at // of.nbytes, strict=True):
         place = element if count == 1 else slice(element, element + count)
         out[row] = view[place]
         view[place] = change(out[row], int(row))
-    gang.run.progress += some(view[touched] != before)
+    simt.run.progress += some(view[touched] != before)
     return out

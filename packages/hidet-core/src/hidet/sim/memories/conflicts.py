@@ -10,7 +10,7 @@ from hidet.sim.faults import MissingFence, MissingWait, Race
 from hidet.sim.memory import Buffer
 from hidet.sim.order.actors import AGENTS, AT_MBARRIER, Who, pick
 from hidet.sim.order.races import Conflict
-from hidet.sim.threads.gang import Gang, thread_name
+from hidet.sim.threads.simt_group import SimtGroup, thread_name
 from hidet.sim.values import Array
 from hidet.types import Scope
 
@@ -31,39 +31,39 @@ TURNS = "let each turn write elements of its own, or make the loop a serial one"
 
 
 def report_race(
-    gang: Gang, buffer: Buffer, touched: Array, who: Who, conflict: Conflict, verb: str
+    simt: SimtGroup, buffer: Buffer, touched: Array, who: Who, conflict: Conflict, verb: str
 ) -> None:
     """Raise the error for an access, with both threads and both places."""
     where = int(touched[conflict.entry]) * buffer.granule % buffer.stride
-    kind = kind_of(gang, buffer, touched, who, conflict)
-    me = thread_name(gang.run, gang.team, int(who.thread[conflict.entry]))
+    kind = kind_of(simt, buffer, touched, who, conflict)
+    me = thread_name(simt.run, simt.team, int(who.thread[conflict.entry]))
     if who.agent is not None:
         me = f"{who.agent.name} of {me}"
     by_agent = conflict.other <= AGENTS
-    site = gang.clocks.agent(conflict.other).site if by_agent else conflict.site
-    earlier = gang.run.place(site)
+    site = simt.clocks.agent(conflict.other).site if by_agent else conflict.site
+    earlier = simt.run.place(site)
     at = f" at {earlier}" if earlier else ""
-    gang.fault(
+    simt.fault(
         kind,
         f"race on {buffer.scope} {buffer.at(where)}: {me} {verb} what "
-        f"{other_name(gang, conflict.other)} {conflict.verb}{at}, and {REASONS[kind]}",
-        help=advice(gang, kind, buffer, int(who.thread[conflict.entry]), conflict),
+        f"{other_name(simt, conflict.other)} {conflict.verb}{at}, and {REASONS[kind]}",
+        help=advice(simt, kind, buffer, int(who.thread[conflict.entry]), conflict),
     )
 
 
 def advice(
-    gang: Gang, kind: type[SimulationError], buffer: Buffer, thread: int, conflict: Conflict
+    simt: SimtGroup, kind: type[SimulationError], buffer: Buffer, thread: int, conflict: Conflict
 ) -> str:
     """What to do; for who waited for a wrong phase of an mbarrier, where that was."""
     by_agent = conflict.other <= AGENTS
-    if by_agent and gang.clocks.agent(conflict.other).completes_in[0] == AT_MBARRIER:
-        found = gang.last_wait(int(np.argmax(gang.number == thread)))
+    if by_agent and simt.clocks.agent(conflict.other).completes_in[0] == AT_MBARRIER:
+        found = simt.last_wait(int(np.argmax(simt.number == thread)))
         if found is not None:
             return found
     if kind is Race and buffer.scope is Scope.GLOBAL and conflict.other >= 0:
-        if gang.run.kernel.kind is KernelKind.CPU:
+        if simt.run.kernel.kind is KernelKind.CPU:
             return TURNS
-        if thread // gang.team.threads != conflict.other // gang.team.threads:
+        if thread // simt.team.threads != conflict.other // simt.team.threads:
             return BLOCKS
     return ADVICE[kind]
 
@@ -76,7 +76,7 @@ REASONS: dict[type[SimulationError], str] = {
 
 
 def kind_of(
-    gang: Gang, buffer: Buffer, touched: Array, who: Who, conflict: Conflict
+    simt: SimtGroup, buffer: Buffer, touched: Array, who: Who, conflict: Conflict
 ) -> type[SimulationError]:
     """What is missing between the two accesses."""
     if conflict.other <= AGENTS:
@@ -85,13 +85,13 @@ def kind_of(
         return Race
     entry = np.array([conflict.entry])
     stamp, other = conflict.stamp, np.array([conflict.other])
-    seen = gang.clocks.ordered(other, np.array([stamp]), pick(who, entry), generic=True)
+    seen = simt.clocks.ordered(other, np.array([stamp]), pick(who, entry), generic=True)
     return MissingFence if seen[0] else Race
 
 
-def other_name(gang: Gang, number: int) -> str:
+def other_name(simt: SimtGroup, number: int) -> str:
     """A thread or an asynchronous operation, in words."""
     if number <= AGENTS:
-        agent = gang.clocks.agent(number)
-        return f"{agent.name} of {thread_name(gang.run, gang.team, agent.thread)}"
-    return thread_name(gang.run, gang.team, number)
+        agent = simt.clocks.agent(number)
+        return f"{agent.name} of {thread_name(simt.run, simt.team, agent.thread)}"
+    return thread_name(simt.run, simt.team, number)

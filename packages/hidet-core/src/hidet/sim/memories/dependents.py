@@ -19,7 +19,7 @@ from hidet.ir.walk import find
 from hidet.sim.faults import MissingGridWait
 from hidet.sim.memory import Buffer
 from hidet.sim.order.actors import NOBODY, Who
-from hidet.sim.threads.gang import Gang, Run
+from hidet.sim.threads.simt_group import Run, SimtGroup
 from hidet.sim.values import Array, Mask
 
 WRITTEN, READ = np.uint8(1), np.uint8(2)
@@ -78,32 +78,32 @@ def touched(buffer: Buffer) -> Array | None:
     return np.asarray(marks | np.where(readers.thread != NOBODY, READ, np.uint8(0)))
 
 
-def wait(gang: Gang, mask: Mask) -> None:
+def wait(simt: SimtGroup, mask: Mask) -> None:
     """These threads have waited for the launches before."""
-    waited(gang)[mask] = True
-    known = gang.run.dependency.waiters
-    numbers = gang.number[mask]
-    firsts = np.unique(numbers // gang.team.warp, return_index=True)[1]
+    waited(simt)[mask] = True
+    known = simt.run.dependency.waiters
+    numbers = simt.number[mask]
+    firsts = np.unique(numbers // simt.team.warp, return_index=True)[1]
     for number in numbers[firsts]:
-        block = int(number) // gang.team.threads
-        known.setdefault(block, []).append((int(number), gang.clocks.now))
-    gang.run.progress += 1
+        block = int(number) // simt.team.threads
+        known.setdefault(block, []).append((int(number), simt.clocks.now))
+    simt.run.progress += 1
 
 
-def signal(gang: Gang, mask: Mask) -> None:
+def signal(simt: SimtGroup, mask: Mask) -> None:
     """These threads let the launches after begin."""
-    blocks = np.unique(gang.number[mask] // gang.team.threads)
-    if any(int(block) not in gang.run.dependency.waiters for block in blocks):
-        gang.run.dependency.early = True
+    blocks = np.unique(simt.number[mask] // simt.team.threads)
+    if any(int(block) not in simt.run.dependency.waiters for block in blocks):
+        simt.run.dependency.early = True
 
 
-def waited(gang: Gang) -> Mask:
+def waited(simt: SimtGroup) -> Mask:
     """Which threads of the SIMT group have waited themselves."""
-    found: Mask = gang.state.setdefault("grid wait", np.zeros(gang.count, np.bool_))
+    found: Mask = simt.state.setdefault("grid wait", np.zeros(simt.count, np.bool_))
     return found
 
 
-def check(gang: Gang, buffer: Buffer, at: Array, width: int, lanes: Any, writes: bool) -> None:
+def check(simt: SimtGroup, buffer: Buffer, at: Array, width: int, lanes: Any, writes: bool) -> None:
     """`MissingGridWait` where a thread that has not waited touches what is pending."""
     assert buffer.pending is not None
     each = -(-width // buffer.granule)
@@ -112,14 +112,14 @@ def check(gang: Gang, buffer: Buffer, at: Array, width: int, lanes: Any, writes:
     bad = marks.any(axis=1)
     if not bad.any():
         return
-    bad = np.broadcast_to(bad, (len(gang.number[lanes]),)) & ~waited(gang)[lanes]
+    bad = np.broadcast_to(bad, (len(simt.number[lanes]),)) & ~waited(simt)[lanes]
     for entry in np.flatnonzero(bad):
-        row = int(np.arange(gang.count)[lanes][int(entry)])
-        if after_waiter(gang, row):
+        row = int(np.arange(simt.count)[lanes][int(entry)])
+        if after_waiter(simt, row):
             continue
         offset = int(np.atleast_1d(at)[min(int(entry), np.size(at) - 1)])
         verb = "is written" if writes else "is read"
-        gang.fault(
+        simt.fault(
             MissingGridWait,
             f"{buffer.scope} {buffer.at(offset)} {verb} before griddepcontrol_wait, while the "
             "kernel before this one may still be running",
@@ -128,13 +128,13 @@ def check(gang: Gang, buffer: Buffer, at: Array, width: int, lanes: Any, writes:
         )
 
 
-def after_waiter(gang: Gang, row: int) -> bool:
+def after_waiter(simt: SimtGroup, row: int) -> bool:
     """Whether a thread is ordered after one of its block that has waited."""
-    number = int(gang.number[row])
-    found = gang.run.dependency.waiters.get(number // gang.team.threads, [])
+    number = int(simt.number[row])
+    found = simt.run.dependency.waiters.get(number // simt.team.threads, [])
     if not found:
         return False
     other, stamp = (np.array(each) for each in zip(*found, strict=True))
     count = np.ones(len(found), np.int64)
-    who = Who(count * number, count * gang.slot[row], count * gang.warp[row], gang.site)
-    return bool(gang.clocks.ordered(other, stamp, who).any())
+    who = Who(count * number, count * simt.slot[row], count * simt.warp[row], simt.site)
+    return bool(simt.clocks.ordered(other, stamp, who).any())

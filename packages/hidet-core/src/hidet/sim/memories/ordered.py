@@ -12,66 +12,66 @@ from hidet.sim.memories.release_acquire import pass_on
 from hidet.sim.memories.traffic import measure
 from hidet.sim.memory import Pointer
 from hidet.sim.order.actors import NOBODY
-from hidet.sim.threads.gang import Gang
+from hidet.sim.threads.simt_group import SimtGroup
 from hidet.sim.values import Array, Mask
 from hidet.types import DType
 
 
-def load_atomic(gang: Gang, source: Pointer, of: DType, count: int, mask: Mask) -> Array:
+def load_atomic(simt: SimtGroup, source: Pointer, of: DType, count: int, mask: Mask) -> Array:
     """`count` elements for each row in the mask, a row for each; zeros elsewhere.
 
     It races with plain writes, not with atomic ones, and is not noted as a read.
     """
     buffer, width = source.buffer, of.nbytes * count
-    lanes = gang.lanes(mask)
-    at = addresses(gang, source, width, lanes)
-    measure(gang, "load", buffer, at, width, lanes, mask)
+    lanes = simt.lanes(mask)
+    at = addresses(simt, source, width, lanes)
+    measure(simt, "load", buffer, at, width, lanes, mask)
     if buffer.pending is not None:
-        check_pending(gang, buffer, at, width, lanes, writes=False)
+        check_pending(simt, buffer, at, width, lanes, writes=False)
     touched, each = granules(buffer, at, width)
     if buffer.written is not None and not buffer.written[touched].all():
-        row = row_of(gang, int(np.argmin(buffer.written[touched])) // each, lanes)
-        gang.fault(Uninitialised, f"{buffer.scope} {buffer.name} is read before it is written", row)
+        row = row_of(simt, int(np.argmin(buffer.written[touched])) // each, lanes)
+        simt.fault(Uninitialised, f"{buffer.scope} {buffer.name} is read before it is written", row)
     if buffer.shadow is not None:
-        refuse_sealed(gang, buffer, touched, each, lanes)
-        who = gang.who(lanes, each)
+        refuse_sealed(simt, buffer, touched, each, lanes)
+        who = simt.who(lanes, each)
         conflict = buffer.shadow.after_write(touched, who, "wrote", atomic=True)
         if conflict is not None and buffer.shadow.touched:
-            report_race(gang, buffer, touched, who, conflict, "reads")
-    pass_on(gang, buffer, mask, at, reads=True, writes=False)
-    out = np.zeros((gang.count, count), of.numpy)
+            report_race(simt, buffer, touched, who, conflict, "reads")
+    pass_on(simt, buffer, mask, at, reads=True, writes=False)
+    out = np.zeros((simt.count, count), of.numpy)
     out[lanes] = buffer.view(of.numpy)[(at // of.nbytes)[:, None] + np.arange(count)]
     return out
 
 
-def store_atomic(gang: Gang, target: Pointer, of: DType, values: Array, mask: Mask) -> None:
+def store_atomic(simt: SimtGroup, target: Pointer, of: DType, values: Array, mask: Mask) -> None:
     """Write each row's elements; it races with plain accesses, not with atomic ones."""
     buffer, count = target.buffer, values.shape[1]
     width = of.nbytes * count
-    lanes = gang.lanes(mask)
-    at = addresses(gang, target, width, lanes)
-    measure(gang, "store", buffer, at, width, lanes, mask)
-    note_write(gang, buffer, at, width, lanes, atomic=True)
-    pass_on(gang, buffer, mask, at, reads=False, writes=True)
+    lanes = simt.lanes(mask)
+    at = addresses(simt, target, width, lanes)
+    measure(simt, "store", buffer, at, width, lanes, mask)
+    note_write(simt, buffer, at, width, lanes, atomic=True)
+    pass_on(simt, buffer, mask, at, reads=False, writes=True)
     view = buffer.view(of.numpy)
     view[(at // of.nbytes)[:, None] + np.arange(count)] = values[lanes]
-    gang.run.progress += 1
+    simt.run.progress += 1
 
 
-def refuse_written(gang: Gang, source: Pointer, width: int, mask: Mask) -> None:
+def refuse_written(simt: SimtGroup, source: Pointer, width: int, mask: Mask) -> None:
     """`Race` where the launch has written what it reads as constant memory."""
     buffer = source.buffer
     if buffer.shadow is None:
         return
-    lanes = gang.lanes(mask)
-    touched, each = granules(buffer, addresses(gang, source, width, lanes), width)
+    lanes = simt.lanes(mask)
+    touched, each = granules(buffer, addresses(simt, source, width, lanes), width)
     written = buffer.shadow.writer[touched] != NOBODY
     if written.any():
         entry = int(np.argmax(written))
         place = int(touched[entry]) * buffer.granule
-        gang.fault(
+        simt.fault(
             Race,
             f"{buffer.scope} {buffer.at(place)} is read as constant, and this kernel wrote it",
-            row_of(gang, entry // each, lanes),
+            row_of(simt, entry // each, lanes),
             "load it without constant=True",
         )

@@ -15,29 +15,31 @@ from hidet.sim.memory import Buffer
 from hidet.sim.order.actors import GENERIC
 from hidet.sim.order.clocks import Clocks
 from hidet.sim.order.releases import joined
-from hidet.sim.threads.gang import Gang
+from hidet.sim.threads.simt_group import SimtGroup
 from hidet.sim.values import Array, Mask
 from hidet.target import WARP
 from hidet.types import Scope
 
 
-def fence(gang: Gang, mask: Mask, scope: str) -> None:
+def fence(simt: SimtGroup, mask: Mask, scope: str) -> None:
     """What these threads know may be released to their cluster, or to the "gpu" or the "sys"."""
-    slots, actors, _ = gang.actors(mask)
-    gang.run.handover.fence(gang.clocks, slots, actors)
+    slots, actors, _ = simt.actors(mask)
+    simt.run.handover.fence(simt.clocks, slots, actors)
     if scope in ("gpu", "sys"):
-        fence_blocks(gang.clocks, slots, actors, gang.number[mask])
+        fence_blocks(simt.clocks, slots, actors, simt.number[mask])
 
 
-def pass_on(gang: Gang, buffer: Buffer, mask: Mask, at: Array, reads: bool, writes: bool) -> None:
+def pass_on(
+    simt: SimtGroup, buffer: Buffer, mask: Mask, at: Array, reads: bool, writes: bool
+) -> None:
     """Threads access elements atomically, one each: they learn what hangs there, and release."""
-    rows = np.arange(gang.count)[gang.lanes(mask)]
+    rows = np.arange(simt.count)[simt.lanes(mask)]
     if buffer.scope is Scope.GLOBAL:
-        pass_to_blocks(gang, buffer, rows, at, reads, writes)
-    told, clocks = gang.run.handover, gang.clocks
+        pass_to_blocks(simt, buffer, rows, at, reads, writes)
+    told, clocks = simt.run.handover, simt.clocks
     if not told.released:
         return
-    slots, actors, firsts = gang.actors(mask)
+    slots, actors, firsts = simt.actors(mask)
     named = dict(zip(firsts.tolist(), zip(slots, actors, strict=True), strict=True))
     for row, place in zip(rows.tolist(), at.tolist(), strict=True):
         slot, actor = named[row] if row in named else named[row // WARP * WARP]
@@ -101,15 +103,15 @@ def exchange(clocks: Clocks, element: Hashable, by: Touch) -> None:
 
 
 def pass_to_blocks(
-    gang: Gang, buffer: Buffer, touching: Array, at: Array, reads: bool, writes: bool
+    simt: SimtGroup, buffer: Buffer, touching: Array, at: Array, reads: bool, writes: bool
 ) -> None:
     """Through the elements they touch, threads learn what others made visible by fences."""
-    clocks = gang.clocks
+    clocks = simt.clocks
     if not clocks.releases.times.size:
         return
-    mask = np.zeros(gang.count, np.bool_)
+    mask = np.zeros(simt.count, np.bool_)
     mask[touching] = True
-    torn = np.any((gang.everyone & ~mask).reshape(-1, WARP), axis=1)
+    torn = np.any((simt.everyone & ~mask).reshape(-1, WARP), axis=1)
     done = set()
     for row, place in zip(touching.tolist(), at.tolist(), strict=True):
         whole = not torn[row // WARP]
@@ -118,6 +120,6 @@ def pass_to_blocks(
             continue
         done.add((first, place))
         rows = np.arange(first, first + (WARP if whole else 1))
-        rows = rows[gang.everyone[rows]]
-        own = Touch(int(gang.slot[row]), gang.number[rows], bool(whole), reads, writes)
+        rows = rows[simt.everyone[rows]]
+        own = Touch(int(simt.slot[row]), simt.number[rows], bool(whole), reads, writes)
         exchange(clocks, (id(buffer), place), own)

@@ -13,7 +13,7 @@ from hidet.ir.walk import find
 from hidet.sim.faults import ResourceOveruse
 from hidet.sim.memory import Buffer, Pointer, fresh
 from hidet.sim.order.races import Shadow, WarpReaders
-from hidet.sim.threads.gang import Gang
+from hidet.sim.threads.simt_group import SimtGroup
 from hidet.target import Target
 from hidet.types import Scope, TensorType, shared_alignment, u8
 
@@ -24,42 +24,42 @@ DYNAMIC_ALIGNMENT = 1024
 
 
 def shared_buffer(
-    gang: Gang, var: Var, element: int, shape: tuple[int, ...] | None, size: int
+    simt: SimtGroup, var: Var, element: int, shape: tuple[int, ...] | None, size: int
 ) -> Buffer:
     """Memory for a shared array, one for each resident block, watched for races."""
-    buffer = fresh(var.name, Scope.SHARED, element, shape, size, gang.residents.blocks)
-    buffer.granule = gang.run.granule[Scope.SHARED]
-    ends = [each.address + each.size for each in gang.residents.shared.values()]
-    whole = var is DYNAMIC or size == gang.run.kernel.launch.shared_bytes
+    buffer = fresh(var.name, Scope.SHARED, element, shape, size, simt.residents.blocks)
+    buffer.granule = simt.run.granule[Scope.SHARED]
+    ends = [each.address + each.size for each in simt.residents.shared.values()]
+    whole = var is DYNAMIC or size == simt.run.kernel.launch.shared_bytes
     buffer.alignment = DYNAMIC_ALIGNMENT if whole else shared_alignment(size)
     buffer.address = -(-max(ends, default=0) // buffer.alignment) * buffer.alignment
     count = buffer.data.size // buffer.granule
-    buffer.shadow = Shadow(count, gang.clocks, WarpReaders(count, gang.clocks.all_warps))
+    buffer.shadow = Shadow(count, simt.clocks, WarpReaders(count, simt.clocks.all_warps))
     buffer.written = np.zeros(count, np.bool_)
-    gang.residents.shared[var] = buffer
-    check_size(gang)
+    simt.residents.shared[var] = buffer
+    check_size(simt)
     return buffer
 
 
-def dynamic_shared(gang: Gang) -> Pointer:
+def dynamic_shared(simt: SimtGroup) -> Pointer:
     """The block's dynamic shared memory, undefined at first."""
-    found = gang.residents.shared.get(DYNAMIC)
+    found = simt.residents.shared.get(DYNAMIC)
     if found is None:
-        found = shared_buffer(gang, DYNAMIC, 1, None, gang.run.kernel.launch.shared_bytes)
+        found = shared_buffer(simt, DYNAMIC, 1, None, simt.run.kernel.launch.shared_bytes)
     return Pointer(found, np.int64(0))
 
 
-def check_size(gang: Gang) -> None:
+def check_size(simt: SimtGroup) -> None:
     """Note how much shared memory a block holds; `ResourceOveruse` if it is more than there is."""
-    kernel = gang.run.kernel
-    sizes = [each.size for var, each in gang.residents.shared.items() if var is not DYNAMIC]
+    kernel = simt.run.kernel
+    sizes = [each.size for var, each in simt.residents.shared.items() if var is not DYNAMIC]
     dynamic = kernel.launch.shared_bytes
     if dynamic in sizes and not asks_for_dynamic(kernel):
         dynamic = 0  # lowering made one array of all, as large as what is dynamic
     held = sum(sizes) + dynamic
-    gang.run.report.shared_bytes = max(gang.run.report.shared_bytes, held)
+    simt.run.report.shared_bytes = max(simt.run.report.shared_bytes, held)
     if held > DEVICE.max_shared_bytes_per_block:
-        gang.fault(
+        simt.fault(
             ResourceOveruse,
             f"a block holds {held} bytes of shared memory; it may have at most "
             f"{DEVICE.max_shared_bytes_per_block}",

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from hidet.sim.memory import Buffer
-from hidet.sim.threads.gang import Gang
+from hidet.sim.threads.simt_group import SimtGroup
 from hidet.sim.values import Array, Mask
 from hidet.target import WARP
 from hidet.types import Scope
@@ -29,16 +29,16 @@ LONGEST = 4096
 
 
 def measure(
-    gang: Gang, verb: str, buffer: Buffer, at: Array, width: int, lanes: Any, mask: Mask
+    simt: SimtGroup, verb: str, buffer: Buffer, at: Array, width: int, lanes: Any, mask: Mask
 ) -> None:
     """Enter an access of `width` bytes by the rows `lanes` at positions `at` in the report."""
     threads = int(np.count_nonzero(mask))
-    report = gang.run.report
+    report = simt.run.report
     report.executed[f"{verb} {buffer.scope}"] += threads
-    if buffer.scope is Scope.REGISTER or not report.measures or gang.run.kernel.kind == "cpu":
+    if buffer.scope is Scope.REGISTER or not report.measures or simt.run.kernel.kind == "cpu":
         return
-    entry = report.access(gang.run.kernel.name, gang.site, gang.run.place(gang.site), verb, buffer)
-    warps = active_warps(gang, mask)
+    entry = report.access(simt.run.kernel.name, simt.site, simt.run.place(simt.site), verb, buffer)
+    warps = active_warps(simt, mask)
     entry.warps += warps
     entry.threads += threads
     entry.nbytes += threads * width
@@ -47,24 +47,24 @@ def measure(
         entry.served += warps * each
         entry.least += warps * each
         return
-    served, least = cost(gang, buffer.scope, at, width, lanes)
+    served, least = cost(simt, buffer.scope, at, width, lanes)
     entry.served += served
     entry.least += least
 
 
-def cost(gang: Gang, scope: Scope, at: Array, width: int, lanes: Any) -> tuple[int, int]:
+def cost(simt: SimtGroup, scope: Scope, at: Array, width: int, lanes: Any) -> tuple[int, int]:
     """How much service an access takes, and the least that it could take.
 
     Kernels repeat their patterns of addresses, each time shifted by whole sectors or banks.
     """
-    known = gang.run.report.patterns
+    known = simt.run.report.patterns
     shift = SECTOR if scope is Scope.GLOBAL else WORD
     pattern = at - at.min() // shift * shift
-    who = gang.count if isinstance(lanes, slice) else lanes.tobytes()
+    who = simt.count if isinstance(lanes, slice) else lanes.tobytes()
     key = scope, width, who, pattern.tobytes()
     found = known.get(key)
     if found is None:
-        by_warp = np.full(gang.count, NONE)
+        by_warp = np.full(simt.count, NONE)
         by_warp[lanes] = pattern
         rows = by_warp.reshape(-1, WARP)
         if scope is Scope.GLOBAL:
@@ -76,10 +76,10 @@ def cost(gang: Gang, scope: Scope, at: Array, width: int, lanes: Any) -> tuple[i
     return found
 
 
-def active_warps(gang: Gang, mask: Mask) -> int:
+def active_warps(simt: SimtGroup, mask: Mask) -> int:
     """How many warps have a thread in the mask."""
-    if mask is gang.everyone:
-        return gang.count // WARP
+    if mask is simt.everyone:
+        return simt.count // WARP
     return int(np.count_nonzero(mask.reshape(-1, WARP).any(axis=1)))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from hidet.sim.faults import ClusterMisuse
 from hidet.sim.order.actors import GENERIC
-from hidet.sim.threads.gang import Gang, Residents, thread_name
+from hidet.sim.threads.simt_group import Residents, SimtGroup, thread_name
 from hidet.sim.values import Array, Mask
 
 NEVER = -1
@@ -31,105 +31,105 @@ class Meeting:
     generation: int = 0
 
 
-def meetings(gang: Gang, mask: Mask) -> list[tuple[int, Meeting, Array]]:
+def meetings(simt: SimtGroup, mask: Mask) -> list[tuple[int, Meeting, Array]]:
     """The clusters of the threads in the mask, with their rows."""
-    table: dict[int, Meeting] = gang.residents.state.setdefault("cluster barriers", {})
-    cluster, out = gang.slot // gang.team.cluster, []
+    table: dict[int, Meeting] = simt.residents.state.setdefault("cluster barriers", {})
+    cluster, out = simt.slot // simt.team.cluster, []
     for number in np.unique(cluster[mask]).tolist():
         meeting = table.get(number)
         if meeting is None:
-            threads = gang.team.threads * gang.team.cluster
+            threads = simt.team.threads * simt.team.cluster
             meeting = table[number] = Meeting(np.full(threads, NEVER, np.int64))
         out.append((number, meeting, np.flatnonzero(mask & (cluster == number))))
     return out
 
 
-def inside(gang: Gang) -> Array:
+def inside(simt: SimtGroup) -> Array:
     """Each row's number in its cluster."""
-    found: Array = gang.slot % gang.team.cluster * gang.team.threads + gang.thread
+    found: Array = simt.slot % simt.team.cluster * simt.team.threads + simt.thread
     return found
 
 
-def arrive(gang: Gang, mask: Mask, release: bool) -> None:
+def arrive(simt: SimtGroup, mask: Mask, release: bool) -> None:
     """Each thread arrives at the barrier of its cluster, and perhaps passes on what it knows."""
-    clocks = gang.clocks
+    clocks = simt.clocks
     clocks.tick()
-    for cluster, meeting, rows in meetings(gang, mask):
-        numbers = inside(gang)[rows]
+    for cluster, meeting, rows in meetings(simt, mask):
+        numbers = inside(simt)[rows]
         if (meeting.ticket[numbers] != NEVER).any():
             row = int(rows[np.argmax(meeting.ticket[numbers] != NEVER)])
-            gang.fault(
+            simt.fault(
                 ClusterMisuse,
                 "a thread arrives at the barrier of its cluster, and has not waited since it did",
                 row,
                 "call cluster_wait() after each cluster_arrive()",
             )
         meeting.ticket[numbers] = meeting.generation
-        _, actors, _ = gang.actors(only(gang, rows))
+        _, actors, _ = simt.actors(only(simt, rows))
         if release:
             meeting.told += [clocks.told(cluster, int(actor)) for actor in actors]
         else:
-            meeting.told += fenced(gang, rows, cluster, actors)
-        advance(gang, cluster, meeting)
-    gang.run.progress += 1
+            meeting.told += fenced(simt, rows, cluster, actors)
+        advance(simt, cluster, meeting)
+    simt.run.progress += 1
 
 
-def fenced(gang: Gang, rows: Array, cluster: int, actors: Array) -> list[Array]:
+def fenced(simt: SimtGroup, rows: Array, cluster: int, actors: Array) -> list[Array]:
     """What threads pass on that do not release: what they knew at fences, and their mbarriers."""
-    clocks = gang.clocks
-    released = gang.run.handover.released
-    known = (released.get((gang.team.first, cluster, int(a))) for a in actors)
+    clocks = simt.clocks
+    released = simt.run.handover.released
+    known = (released.get((simt.team.first, cluster, int(a))) for a in actors)
     found = [each for each in known if each is not None]
-    numbers = set(gang.number[rows].tolist())
-    for barrier in gang.mbarriers.values():
+    numbers = set(simt.number[rows].tolist())
+    for barrier in simt.mbarriers.values():
         thread = int(barrier.initialiser.thread[0])
         if barrier.fenced and thread in numbers:
-            lane = clocks.lane_actor(thread % gang.team.threads, barrier.slot)
+            lane = clocks.lane_actor(thread % simt.team.threads, barrier.slot)
             clock = np.zeros((3, lane + 1), np.int64)
             clock[:, lane] = barrier.stamp + 1
             found.append(clock)
     return found
 
 
-def wait(gang: Gang, mask: Mask) -> Iterator[None]:
+def wait(simt: SimtGroup, mask: Mask) -> Iterator[None]:
     """Wait until all threads of the cluster have arrived, and learn what they released."""
-    for _, meeting, rows in meetings(gang, mask):
-        missing = meeting.ticket[inside(gang)[rows]] == NEVER
+    for _, meeting, rows in meetings(simt, mask):
+        missing = meeting.ticket[inside(simt)[rows]] == NEVER
         if missing.any():
-            gang.fault(
+            simt.fault(
                 ClusterMisuse,
                 "a thread waits at the barrier of its cluster without having arrived",
                 int(rows[np.argmax(missing)]),
                 "call cluster_arrive() before cluster_wait()",
             )
-    if passed(gang, mask):
+    if passed(simt, mask):
         return
-    with gang.waiting(mask, lambda: "all threads of the cluster"):
-        while not passed(gang, mask):
+    with simt.waiting(mask, lambda: "all threads of the cluster"):
+        while not passed(simt, mask):
             yield
 
 
-def passed(gang: Gang, mask: Mask) -> bool:
+def passed(simt: SimtGroup, mask: Mask) -> bool:
     """Whether the threads may go on; if so, they learn what the others released."""
-    found = meetings(gang, mask)
+    found = meetings(simt, mask)
     for cluster, meeting, _ in found:
-        advance(gang, cluster, meeting)
-    if any((m.ticket[inside(gang)[rows]] == m.generation).any() for _, m, rows in found):
+        advance(simt, cluster, meeting)
+    if any((m.ticket[inside(simt)[rows]] == m.generation).any() for _, m, rows in found):
         return False
     for cluster, meeting, rows in found:
-        meeting.ticket[inside(gang)[rows]] = NEVER
+        meeting.ticket[inside(simt)[rows]] = NEVER
         if meeting.passed is not None:
-            for actor in gang.actors(only(gang, rows))[1].tolist():
-                gang.clocks.learn(cluster, actor, meeting.passed)
+            for actor in simt.actors(only(simt, rows))[1].tolist():
+                simt.clocks.learn(cluster, actor, meeting.passed)
     return True
 
 
-def advance(gang: Gang, cluster: int, meeting: Meeting) -> None:
+def advance(simt: SimtGroup, cluster: int, meeting: Meeting) -> None:
     """Complete the generation if all threads that have not left the kernel have arrived."""
     if not (meeting.ticket == meeting.generation).any():
         return
-    for other in gang.residents.gangs:
-        there = other.everyone & ~other.exited & (other.slot // gang.team.cluster == cluster)
+    for other in simt.residents.simt_groups:
+        there = other.everyone & ~other.exited & (other.slot // simt.team.cluster == cluster)
         if (meeting.ticket[inside(other)[there]] != meeting.generation).any():
             return
     width = max((each.shape[1] for each in meeting.told), default=1)
@@ -138,13 +138,13 @@ def advance(gang: Gang, cluster: int, meeting: Meeting) -> None:
         np.maximum(meeting.passed[:, : each.shape[1]], each, out=meeting.passed[:, : each.shape[1]])
     meeting.told = []
     meeting.generation += 1
-    gang.clocks.tick()
-    gang.run.progress += 1
+    simt.clocks.tick()
+    simt.run.progress += 1
 
 
-def only(gang: Gang, rows: Array) -> Mask:
+def only(simt: SimtGroup, rows: Array) -> Mask:
     """A mask of some rows."""
-    mask = np.zeros(gang.count, np.bool_)
+    mask = np.zeros(simt.count, np.bool_)
     mask[rows] = True
     return mask
 
@@ -161,32 +161,32 @@ class Reach:
     thread: int
 
 
-def reached(gang: Gang, slots: Array, lanes: Array, remember: bool = True) -> None:
+def reached(simt: SimtGroup, slots: Array, lanes: Array, remember: bool = True) -> None:
     """`ClusterMisuse` unless the blocks at `slots`, whose memory is touched, have begun.
 
     Whether they still run when this happens can be said at the end only (`check_end`).
     """
-    clocks, size = gang.clocks, gang.team.cluster
-    table: dict[tuple[int, int, int], Reach] = gang.residents.state.setdefault("reaches", {})
-    mine, rows = gang.slot[lanes], np.arange(gang.count)[lanes]
-    for index in unlike(mine, gang.warp[lanes], slots):
+    clocks, size = simt.clocks, simt.team.cluster
+    table: dict[tuple[int, int, int], Reach] = simt.residents.state.setdefault("reaches", {})
+    mine, rows = simt.slot[lanes], np.arange(simt.count)[lanes]
+    for index in unlike(mine, simt.warp[lanes], slots):
         slot, row = int(slots[index]), int(rows[index])
         if slot == mine[index]:
             continue
-        thread = int(gang.number[row])
+        thread = int(simt.number[row])
         cluster = slot // size
-        own = [int(clocks.warp_actor(mine[index], gang.warp[row]))]
+        own = [int(clocks.warp_actor(mine[index], simt.warp[row]))]
         own += clocks.lanes.get(own[0] - 1, [])
-        begun = clocks.seen[GENERIC, cluster][np.ix_(own, actors_of(gang, slot))].any()
-        if not begun and not met(gang, cluster):
-            gang.fault(
+        begun = clocks.seen[GENERIC, cluster][np.ix_(own, actors_of(simt, slot))].any()
+        if not begun and not met(simt, cluster):
+            simt.fault(
                 ClusterMisuse,
                 "the shared memory of another block is touched, which may not have begun",
                 row,
                 "let the blocks of the cluster meet first: cluster_sync()",
             )
         if remember:
-            table[cluster, own[0], slot] = Reach(clocks.now, gang.site, thread)
+            table[cluster, own[0], slot] = Reach(clocks.now, simt.site, thread)
 
 
 def unlike(*columns: Array) -> list[int]:
@@ -197,34 +197,34 @@ def unlike(*columns: Array) -> list[int]:
     return found
 
 
-def met(gang: Gang, cluster: int) -> bool:
+def met(simt: SimtGroup, cluster: int) -> bool:
     """Whether the blocks of a cluster have met at its barrier."""
-    table: dict[int, Meeting] = gang.residents.state.get("cluster barriers", {})
+    table: dict[int, Meeting] = simt.residents.state.get("cluster barriers", {})
     return cluster in table and table[cluster].generation > 0
 
 
-def actors_of(gang: Gang, slot: int) -> list[int]:
+def actors_of(simt: SimtGroup, slot: int) -> list[int]:
     """The warps and single threads of a block, as actors."""
-    first = slot % gang.team.cluster * gang.clocks.warps
-    warps = range(first, first + gang.clocks.warps)
-    lanes = [lane for warp in warps for lane in gang.clocks.lanes.get(warp, ())]
+    first = slot % simt.team.cluster * simt.clocks.warps
+    warps = range(first, first + simt.clocks.warps)
+    lanes = [lane for warp in warps for lane in simt.clocks.lanes.get(warp, ())]
     return [*(1 + warp for warp in warps), *lanes]
 
 
 def check_end(residents: Residents) -> None:
     """`ClusterMisuse` where a block may end before another one touches its memory."""
-    gang = residents.gangs[0]
-    clocks = gang.clocks
+    simt = residents.simt_groups[0]
+    clocks = simt.clocks
     table: dict[tuple[int, int, int], Reach] = residents.state.get("reaches", {})
     for (cluster, actor, slot), reach in table.items():
         lane = int(clocks.lane_number(np.array([reach.thread]))[0])
         columns = [actor, lane] if lane else [actor]
-        known = clocks.seen[GENERIC, cluster][np.ix_(actors_of(gang, slot), columns)].max()
+        known = clocks.seen[GENERIC, cluster][np.ix_(actors_of(simt, slot), columns)].max()
         if reach.stamp >= known:
-            gang.site = reach.site
-            gang.fault(
+            simt.site = reach.site
+            simt.fault(
                 ClusterMisuse,
-                f"{thread_name(gang.run, gang.team, reach.thread)} touches the shared memory of "
-                f"block {slot % gang.team.cluster} of its cluster, which may have ended",
+                f"{thread_name(simt.run, simt.team, reach.thread)} touches the shared memory of "
+                f"block {slot % simt.team.cluster} of its cluster, which may have ended",
                 help="let the blocks of the cluster meet before they end: cluster_sync()",
             )

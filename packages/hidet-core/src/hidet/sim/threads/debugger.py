@@ -8,21 +8,21 @@ from typing import Any
 import numpy as np
 
 from hidet.errors import Place
-from hidet.sim.threads.gang import Gang
+from hidet.sim.threads.simt_group import SimtGroup
 from hidet.sim.values import Mask
 
 
-def stop(gang: Gang, mask: Mask, values: dict[str, Any]) -> None:
+def stop(simt: SimtGroup, mask: Mask, values: dict[str, Any]) -> None:
     """Call `breakpoint()` where the script does, with its variables as globals.
 
     Each name has a numpy array with an entry for each thread that stopped, in the order of
     `threads`, which names them.
     """
-    place = gang.run.place(gang.site) or Place("<kernel>", 1)
+    place = simt.run.place(simt.site) or Place("<kernel>", 1)
     names: dict[str, Any] = {
-        "threads": [gang.name(int(row)) for row in np.flatnonzero(mask)],
-        "kernel": gang.run.kernel,
-        "__name__": gang.run.kernel.name,
+        "threads": [simt.name(int(row)) for row in np.flatnonzero(mask)],
+        "kernel": simt.run.kernel,
+        "__name__": simt.run.kernel.name,
         "__builtins__": __builtins__,
     }
     call = ast.Expr(ast.Call(ast.Name("breakpoint", ast.Load()), [], []))

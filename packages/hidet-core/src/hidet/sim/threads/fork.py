@@ -9,7 +9,7 @@ import numpy as np
 from hidet.errors import BadKernel
 from hidet.ir.expr import Var, is_vector
 from hidet.sim.memory import Pointer
-from hidet.sim.threads.gang import Gang
+from hidet.sim.threads.simt_group import SimtGroup
 from hidet.sim.values import Mask, Value, varies
 
 TURNS = 1 << 16
@@ -17,52 +17,52 @@ TURNS = 1 << 16
 
 
 def forked(
-    gang: Gang, var: Var, extent: Value, mask: Mask, parallel: bool
-) -> Iterator[tuple[Gang, Mask]]:
+    simt: SimtGroup, var: Var, extent: Value, mask: Mask, parallel: bool
+) -> Iterator[tuple[SimtGroup, Mask]]:
     """SIMT groups that together run `var` = 0 .. extent - 1 for each row in the mask.
 
     Turns of a parallel loop are threads for the race check, unless the loop is within another one.
     """
     last = int(np.where(mask, extent, 0).max()) if varies(extent) else int(extent)
-    piece = max(1, TURNS // gang.count)
+    piece = max(1, TURNS // simt.count)
     for start in range(0, last, piece):
         turns = np.arange(start, min(last, start + piece))
-        inner = widened(gang, len(turns))
-        index = np.tile(turns, gang.count)
+        inner = widened(simt, len(turns))
+        index = np.tile(turns, simt.count)
         inner.env[var] = index.astype(var.dtype.numpy)
         limit = np.repeat(extent, len(turns)) if varies(extent) else extent
         live = np.repeat(mask, len(turns)) & (index < limit)
-        if parallel and len(gang.origin) == 1:
+        if parallel and len(simt.origin) == 1:
             inner.number = index.astype(np.int64) + 1
         yield inner, inner.everyone if live.all() else live
-    if parallel and len(gang.origin) == 1:
-        gang.clocks.blocks_met(np.array([0]))
+    if parallel and len(simt.origin) == 1:
+        simt.clocks.blocks_met(np.array([0]))
 
 
-def widened(gang: Gang, turns: int) -> Gang:
+def widened(simt: SimtGroup, turns: int) -> SimtGroup:
     """The SIMT group with each row repeated; values are copies, memory is the same."""
-    if len(gang.origin) == 1:
-        gang.clocks.blocks_met(np.array([0]))
-    inner = Gang(
-        run=gang.run,
-        clocks=gang.clocks,
-        team=gang.team,
-        residents=gang.residents,
-        slot=np.repeat(gang.slot, turns),
-        thread=np.repeat(gang.thread, turns),
-        warp=np.repeat(gang.warp, turns),
-        everyone=np.ones(gang.count * turns, np.bool_),
+    if len(simt.origin) == 1:
+        simt.clocks.blocks_met(np.array([0]))
+    inner = SimtGroup(
+        run=simt.run,
+        clocks=simt.clocks,
+        team=simt.team,
+        residents=simt.residents,
+        slot=np.repeat(simt.slot, turns),
+        thread=np.repeat(simt.thread, turns),
+        warp=np.repeat(simt.warp, turns),
+        everyone=np.ones(simt.count * turns, np.bool_),
         origin=(
-            *(np.repeat(rows, turns) for rows in gang.origin),
-            np.arange(gang.count * turns),
+            *(np.repeat(rows, turns) for rows in simt.origin),
+            np.arange(simt.count * turns),
         ),
     )
-    inner.number = np.repeat(gang.number, turns)
-    for name, value in gang.env.items():
+    inner.number = np.repeat(simt.number, turns)
+    for name, value in simt.env.items():
         inner.env[name] = repeated(value, turns, is_vector(name))
-    for name, missing in gang.unset.items():
+    for name, missing in simt.unset.items():
         inner.unset[name] = np.repeat(missing, turns)
-    inner.site = gang.site
+    inner.site = simt.site
     return inner
 
 
@@ -73,15 +73,15 @@ def repeated(value: Value, turns: int, vector: bool) -> Value:
     return np.repeat(value, turns, axis=0) if varies(value, vector) else value
 
 
-def joined(gang: Gang, inner: Gang) -> None:
+def joined(simt: SimtGroup, inner: SimtGroup) -> None:
     """After the turns: a variable from outside may not have been changed inside."""
-    for var, before in gang.env.items():
+    for var, before in simt.env.items():
         after = inner.env[var]
-        same = after is before or isinstance(after, Pointer) or len(gang.origin) == 0
-        if not same and not unchanged(before, after, inner.count // gang.count):
+        same = after is before or isinstance(after, Pointer) or len(simt.origin) == 0
+        if not same and not unchanged(before, after, inner.count // simt.count):
             raise BadKernel(
                 f"a parallel or vector loop changes {var.name}, which is declared outside of it",
-                place=gang.run.place(inner.site),
+                place=simt.run.place(inner.site),
                 help="let each turn write its own element, and combine them after the loop",
             )
 

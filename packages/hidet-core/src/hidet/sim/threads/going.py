@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from hidet.sim.threads.gang import Gang
+from hidet.sim.threads.simt_group import SimtGroup
 from hidet.sim.values import Mask, every, some, varies
 
 Going: TypeAlias = "Mask | None"
@@ -51,6 +51,6 @@ def union(ends: list[Going], whole: Mask) -> Going:
     return whole if every(both == whole) else both
 
 
-def staying(gang: Gang, mask: Mask) -> Going:
+def staying(simt: SimtGroup, mask: Mask) -> Going:
     """The threads of the mask that have not left the kernel."""
-    return narrowed(mask, ~gang.exited) if some(gang.exited) else mask
+    return narrowed(mask, ~simt.exited) if some(simt.exited) else mask

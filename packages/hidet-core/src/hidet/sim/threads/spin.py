@@ -8,15 +8,15 @@ import numpy as np
 
 from hidet.ir.expr import Var
 from hidet.sim.memory import Pointer
-from hidet.sim.threads.gang import Gang, Wait
+from hidet.sim.threads.simt_group import SimtGroup, Wait
 from hidet.sim.values import Mask, Value
 
 
 class Spin:
     """The turns of one `while` loop: each is a move, unless nothing changes in it."""
 
-    def __init__(self, gang: Gang, site: int, looks: bool) -> None:
-        self.gang = gang
+    def __init__(self, simt: SimtGroup, site: int, looks: bool) -> None:
+        self.simt = simt
         self.looks = looks
         """Whether it looks at what others may change; otherwise it never ends by itself."""
         self.site = site
@@ -26,27 +26,27 @@ class Spin:
 
     def turned(self, mask: Mask) -> None:
         """A turn has ended, after which the threads of the mask go on."""
-        run, gang = self.gang.run, self.gang
+        run, simt = self.simt.run, self.simt
         same = self.looks and run.progress == self.effects
-        if not same or not unchanged(self.values, gang.env):
+        if not same or not unchanged(self.values, simt.env):
             self.end()
             run.turns += 1
-            self.effects, self.values = run.progress, dict(gang.env)
+            self.effects, self.values = run.progress, dict(simt.env)
             return
         if self.wait is None:
-            self.wait = Wait(gang, mask, self.site, self.what)
+            self.wait = Wait(simt, mask, self.site, self.what)
             run.waits.append(self.wait)
-        self.wait.mask, gang.still = mask, True
+        self.wait.mask, simt.still = mask, True
 
     def what(self) -> str:
         """What the loop waits for, in words."""
-        return self.gang.looked() if self.gang.looked else "what it looks at to change"
+        return self.simt.looked() if self.simt.looked else "what it looks at to change"
 
     def end(self) -> None:
         """The loop does not wait."""
-        self.gang.still = False
+        self.simt.still = False
         if self.wait is not None:
-            self.gang.run.waits.remove(self.wait)
+            self.simt.run.waits.remove(self.wait)
             self.wait = None
 
 

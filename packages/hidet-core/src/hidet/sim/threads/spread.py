@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hidet.sim.faults import OutOfBounds
-from hidet.sim.threads.gang import Gang
+from hidet.sim.threads.simt_group import SimtGroup
 from hidet.sim.values import Array, Mask, Value, spread
 from hidet.types import TensorType
 
@@ -23,19 +23,19 @@ class Owners:
     shape: tuple[int, ...]
     each: int
 
-    def slot(self, gang: Gang, index: list[Value], mask: Mask) -> Value:
+    def slot(self, simt: SimtGroup, index: list[Value], mask: Mask) -> Value:
         """The register that holds an element; it must be one of the thread's own."""
         flat: Value = np.int64(0)
         for i, extent in zip(index, self.shape, strict=True):
             flat = flat * extent + i
         flat = np.where(mask, flat, 0)
-        workers = gang.thread % len(self.slots)
+        workers = simt.thread % len(self.slots)
         found = self.slots[workers, np.clip(flat, 0, self.slots.shape[1] - 1)]
-        foreign = spread(found < 0, gang.count) & mask
+        foreign = spread(found < 0, simt.count) & mask
         if foreign.any():
             row = int(np.argmax(foreign))
             at = ", ".join(str(int(i)) for i in np.unravel_index(int(flat[row]), self.shape))
-            gang.fault(OutOfBounds, f"element ({at}) lies in another thread's registers", row)
+            simt.fault(OutOfBounds, f"element ({at}) lies in another thread's registers", row)
         return found
 
 

@@ -137,7 +137,7 @@ def gated(pool: Pool) -> list[Tensor]:
     return [x + scaled(ops.linear(hidden, pool.new((k, n), x.dtype)), n)]
 
 
-def siblings(pool: Pool) -> list[Tensor]:
+def merged_matmuls(pool: Pool) -> list[Tensor]:
     """Several layers that read one tensor."""
     x = pool.floats(2, 4)
     k = x.shape[-1]

@@ -46,7 +46,7 @@ MAKERS: Makers = (
     (2, contractions.pooled),
     (4, blocks.reduced), (2, blocks.deviation), (1, blocks.decided), (2, blocks.soft),
     (1, blocks.running), (3, blocks.normed), (1, blocks.spelled_attention),
-    (1, blocks.whole_attention), (1, blocks.gated), (1, blocks.siblings), (1, blocks.rotary),
+    (1, blocks.whole_attention), (1, blocks.gated), (1, blocks.merged_matmuls), (1, blocks.rotary),
     (1, blocks.convolved), (1, blocks.windowed),
     (2, ordering.ranked), (1, ordering.running), (2, ordering.scattered), (1, ordering.jumping),
     (1, ordering.counted),

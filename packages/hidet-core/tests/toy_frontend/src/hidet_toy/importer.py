@@ -9,8 +9,8 @@ from typing import Any
 from hidet import ops
 from hidet.errors import Place
 from hidet.frontend.importing.importer import Importer
+from hidet.frontend.running.fallback import HostCall
 from hidet.frontend.running.results import Results
-from hidet.frontend.running.staying import HostCall
 from hidet.graph import FlowGraph, Tensor, symbol, tracing
 from hidet_toy.converters import toy
 from hidet_toy.language import Line, Model

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hidet.frontend.importing.report import require_complete, warning
-from hidet.frontend.running.staying import on_device
+from hidet.frontend.running.fallback import on_device
 from hidet.frontend.saved import build_model
 from hidet_toy.importer import ToyImporter
 from hidet_toy.language import Model
@@ -31,7 +31,7 @@ class Compiled:
             require_complete(coverage)
         elif not coverage.is_complete:
             warnings.warn(warning(coverage, importer.framework), stacklevel=3)
-        self.compiled = build_model(graph, importer.staying.calls, "toy")
+        self.compiled = build_model(graph, importer.fallback.calls, "toy")
 
     def __call__(self, *inputs: Any) -> list[np.ndarray[Any, Any]]:
         """The model's results for these inputs."""

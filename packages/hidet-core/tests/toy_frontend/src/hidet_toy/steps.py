@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hidet.frontend.running.execute import HostStep
-from hidet.frontend.running.staying import numpy_step
+from hidet.frontend.running.fallback import numpy_step
 
 NUMPY: dict[str, Any] = {"double": lambda x: x * 2}
 """Operators that the compiler lacks."""

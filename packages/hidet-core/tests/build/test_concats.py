@@ -8,7 +8,7 @@ from hidet import ops
 from hidet.build.compile import compile_graph
 from hidet.build.compiled import build_graph
 from hidet.build.reports.explain import explain_fusion
-from hidet.fusion import joins
+from hidet.fusion import zero_copy_concat
 from hidet.graph import Node, evaluate, symbol, trace_from
 from hidet.ops.products.matmul import Matmul
 from hidet.options import options
@@ -90,7 +90,7 @@ CASES = [
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 @pytest.mark.parametrize("case", CASES)
 def test_values(case, target, monkeypatch):
-    monkeypatch.setattr(joins, "LAUNCH_BYTES", 0)  # wherever it can be
+    monkeypatch.setattr(zero_copy_concat, "LAUNCH_BYTES", 0)  # wherever it can be
     outputs, inputs = case()
     graph = trace_from(outputs, inputs)
     sizes = {"m": 3, "n": 7}

@@ -64,7 +64,7 @@ class Run:
 class Wait:
     """Threads that can not go on."""
 
-    gang: Gang
+    simt: SimtGroup
     mask: Mask
     site: int
     what: Callable[[], str]
@@ -81,11 +81,11 @@ class Residents:
     """By buffer and position."""
     state: dict[str, Any] = field(default_factory=dict)
     """What barriers and groups of blocks keep between calls, by family."""
-    gangs: list[Gang] = field(default_factory=list)
+    simt_groups: list[SimtGroup] = field(default_factory=list)
 
 
 @dataclass(eq=False)
-class Gang:
+class SimtGroup:
     """`count` threads of resident blocks: of each block all, padded to whole warps, or some warps.
 
     The threads of a SIMT group wait for each other where their ways join again.
@@ -253,7 +253,7 @@ class Gang:
         if old.buffer is not new.buffer:
             if not (self.everyone & ~self.exited & ~mask).any():
                 return new
-            self.fault(SimulationError, "threads of a gang point into different tensors")
+            self.fault(SimulationError, "threads of a simt point into different tensors")
         block = None
         if old.block is not None or new.block is not None:
             own = self.slot % self.team.cluster

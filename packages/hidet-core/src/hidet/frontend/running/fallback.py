@@ -33,7 +33,7 @@ class HostCall:
     effects: bool = False
 
 
-class Staying:
+class FallbackCalls:
     """The host calls of one graph by key, and the functions that run between graphs."""
 
     def __init__(self, device: str) -> None:

@@ -7,7 +7,7 @@ from hidet import asarray, ops
 from hidet.build.choosing.schedule import implement
 from hidet.errors import InternalError
 from hidet.fusion.group import require_made
-from hidet.fusion.siblings import MOST_RESULTS
+from hidet.fusion.horizontal import MOST_RESULTS
 from hidet.graph import evaluate, symbol, trace_from
 from hidet.target import Target
 from hidet.testing.compare import assert_close

@@ -5,7 +5,7 @@ import pytest
 
 from hidet import ops
 from hidet.graph import evaluate, symbol, trace_from
-from hidet.optimize.merge.siblings import merge_siblings
+from hidet.optimize.merge.horizontal import merge_horizontally
 from hidet.testing.compare import assert_close
 from hidet.testing.fused import groups_of, simulated
 from hidet.testing.graph_passes import kinds, lines, same_value, weight
@@ -16,7 +16,7 @@ def test_linear_layers_of_one_input():
     x = symbol((3, 8))
     parts = [ops.linear(x, weight(n, 8), weight(n)) for n in (4, 6, 2)]
     before = trace_from([ops.reshape(each, (-1, 1)) for each in parts], [x])
-    after = merge_siblings(before)
+    after = merge_horizontally(before)
     assert kinds(before).count("linear") == 3
     assert kinds(after).count("linear") == 1
     assert kinds(after).count("slice") == 3
@@ -27,7 +27,7 @@ def test_the_text_before_and_after():
     x = symbol((3, 8))
     p, q = (ops.relu(ops.linear(x, weight(4, 8))) for _ in range(2))
     before = trace_from([ops.softmax(p), ops.softmax(q)], [x])
-    after = merge_siblings(before)
+    after = merge_horizontally(before)
     assert lines(after)[2:] == [
         "x_1 = Concat(c, c_1)",
         "x_2 = Linear(x, x_1)",
@@ -47,7 +47,7 @@ def test_matrix_products(transpose):
     shapes = [(5, 8), (3, 8)] if transpose else [(8, 5), (8, 3)]
     parts = [ops.matmul(x, weight(*shape), transpose_b=transpose) for shape in shapes]
     before = trace_from([ops.permute(each, (0, 2, 1)) for each in parts], [x])
-    after = merge_siblings(before)
+    after = merge_horizontally(before)
     assert kinds(after).count("matmul") == 1
     same_value(before, after)
 
@@ -57,7 +57,7 @@ def test_convolutions_of_equal_geometry_with_what_follows_all_of_them():
     made = [ops.relu(ops.conv2d(x, weight(n, 4, 1, 1), weight(n))) for n in (3, 5)]
     wide = ops.relu(ops.conv2d(x, weight(3, 4, 3, 3), weight(3), padding=1))
     before = trace_from([ops.concat([*made, wide], 1)], [x])
-    after = merge_siblings(before)
+    after = merge_horizontally(before)
     assert kinds(after).count("conv") == 2
     assert kinds(after).count("relu") == 2
     same_value(before, after)
@@ -67,14 +67,14 @@ def test_a_missing_bias_is_zero():
     x = symbol((3, 8))
     parts = [ops.linear(x, weight(4, 8), weight(4)), ops.linear(x, weight(4, 8))]
     before = trace_from([ops.permute(each, (1, 0)) for each in parts], [x])
-    after = merge_siblings(before)
+    after = merge_horizontally(before)
     assert kinds(after).count("linear") == 1
     same_value(before, after)
 
 
 def apart(outputs, inputs):
     graph = trace_from(outputs, inputs)
-    assert merge_siblings(graph) is graph
+    assert merge_horizontally(graph) is graph
 
 
 def test_what_stays_apart():

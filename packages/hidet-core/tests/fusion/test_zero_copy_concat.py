@@ -4,8 +4,8 @@ import pytest
 
 from hidet import ops
 from hidet.build.choosing.grouping import grouped
-from hidet.fusion import joins, partition
-from hidet.fusion.joins import join
+from hidet.fusion import partition, zero_copy_concat
+from hidet.fusion.zero_copy_concat import join
 from hidet.graph import symbol, trace_from
 from hidet.ops.products.matmul import Matmul
 from hidet.options import options
@@ -28,17 +28,19 @@ def groups(*outputs):
     after = join(before, graph, anchored, lambda group, tensor: None)
     made = set(graph.inputs)
     for group in after:  # in an order in which they can run
-        assert group.joins or set(group.inputs) <= made
+        assert group.is_concat or set(group.inputs) <= made
         made |= set(group.results)
-        assert not (group.is_free and group.insets)  # what is written somewhere else is computed
+        assert not (
+            group.is_free and group.output_views
+        )  # what is written somewhere else is computed
     return names, [described(group) for group in after], notes(after)
 
 
 def described(group):
     """A group: its operators, how often its result is written, and whether anything runs."""
-    if group.joins:
+    if group.is_concat:
         return "joined"
-    places = [str(each.tensor.type.layout) for each in group.insets]
+    places = [str(each.tensor.type.layout) for each in group.output_views]
     return " ".join([group.name, *(["and"] if group.stored and places else []), *places])
 
 
@@ -103,7 +105,7 @@ def test_it_stays_where_more_kernels_would_take_its_place():
 
 
 def test_more_kernels_pay_where_much_is_spared(monkeypatch):
-    monkeypatch.setattr(joins, "LAUNCH_BYTES", 100)
+    monkeypatch.setattr(zero_copy_concat, "LAUNCH_BYTES", 100)
     _, after, _ = groups(ops.concat([X, product(), ops.exp(X)], 1))
     assert after.count("joined") == 1
 
@@ -154,7 +156,7 @@ def test_a_sum_that_stored_it_reads_it():
     assert after[-2:] == ["joined", "softmax"]
 
 
-@pytest.mark.parametrize("gain", [joins.KERNEL, joins.FASTER, None])
+@pytest.mark.parametrize("gain", [zero_copy_concat.KERNEL, zero_copy_concat.FASTER, None])
 def test_what_a_product_had_better_read_from_memory_is_written_there_by_others(gain):
     u = symbol((32, 4))
     both = ops.concat([product(), product(W)], 1)
@@ -173,7 +175,7 @@ def test_a_product_reads_two_tensors_but_not_five():
         u = symbol((128, 64 * count), "float16")
         parts = [ops.softmax(ops.linear(x, w * float(n)), 1) for n in range(count)]
         graph = trace_from(ops.linear(ops.concat(parts, 1), u), [x, w, u])
-        assert any(each.joins for each in grouped(graph, target)) == joined
+        assert any(each.is_concat for each in grouped(graph, target)) == joined
 
 
 def test_a_kernel_writes_to_few_places():
@@ -186,5 +188,5 @@ def test_a_kernel_writes_to_few_places():
 def test_nothing_is_joined_without_fusion():
     graph = trace_from(ops.concat([product(), product(W)], 1), [X, V, W])
     with options(fusion=False):
-        assert not any(each.joins for each in grouped(graph, Target.parse("sm_90a")))
-    assert any(each.joins for each in grouped(graph, Target.parse("sm_90a")))
+        assert not any(each.is_concat for each in grouped(graph, Target.parse("sm_90a")))
+    assert any(each.is_concat for each in grouped(graph, Target.parse("sm_90a")))

@@ -42,10 +42,10 @@ def unite(
     `partition`; `handed` says whether a group's anchor had better find a tensor in memory which the
     group would compute, if it takes no kernel more.
     """
-    return Siblings(groups, graph, scheduled, handed).run()
+    return HorizontalFusion(groups, graph, scheduled, handed).run()
 
 
-class Siblings:
+class HorizontalFusion:
     """The groups of one graph as they grow, in an order in which they can run."""
 
     def __init__(
@@ -148,7 +148,7 @@ class Siblings:
 
     def able(self, group: Group) -> bool:
         """Whether the group only computes elements, each from a few others, into one tensor."""
-        if group.anchor is not None or group.is_free or group.insets or not group.stored:
+        if group.anchor is not None or group.is_free or group.output_views or not group.stored:
             return False
         known = all(node in self.reasons.order for node in group.nodes)
         alike = self.roles.injective(group) or self.roles.updates(group)
@@ -176,7 +176,7 @@ class Siblings:
         assert first.anchor is not None
         if len(first.anchor.outputs) > 1:
             return "the schedule itself gives several results"
-        if first.insets or not first.stored:
+        if first.output_views or not first.stored:
             return "what it reads is written within another tensor"
         if any(updated_tensor(each) is not None for each in second.results):
             return "it is written over what others read"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from hidet.compute.sizes import Shape, tidy
 from hidet.fusion.compose import leading_to
-from hidet.fusion.group import Group, Inset, Note
+from hidet.fusion.group import Group, Note, OutputView
 from hidet.graph.tensor import Node, Tensor
 from hidet.mapping.slot import Slot
 from hidet.ops.tensors.joining import Concat
@@ -21,18 +21,18 @@ class Operand:
     """One operand of a concatenation, and where it lies in each place that the result has."""
 
     tensor: Tensor
-    places: tuple[Inset, ...]
+    places: tuple[OutputView, ...]
 
 
 def operands(group: Group) -> Iterator[Operand]:
     """The operands of the concatenation that a group ends in, and of those inside it."""
     (result,) = group.last.outputs
     whole = laid(result, Slot(result.shape, at_start(result)))
-    own = [Inset(whole, at_start(result), result)] if group.stored else []
-    return within(group, group.last, (*own, *group.insets))
+    own = [OutputView(whole, at_start(result), result)] if group.stored else []
+    return within(group, group.last, (*own, *group.output_views))
 
 
-def within(group: Group, concat: Node, given: Sequence[Inset]) -> Iterator[Operand]:
+def within(group: Group, concat: Node, given: Sequence[OutputView]) -> Iterator[Operand]:
     """Those of one concatenation, which lies at the places given."""
     assert isinstance(concat.op, Concat)
     axis = concat.op.axis
@@ -55,12 +55,12 @@ def concat_in(group: Group, tensor: Tensor) -> Node | None:
     return node if isinstance(node.op, Concat) and node in group.nodes else None
 
 
-def moved(tensor: Tensor, place: Inset, axis: int, start: Size) -> Inset:
+def moved(tensor: Tensor, place: OutputView, axis: int, start: Size) -> OutputView:
     """Where an operand lies that begins at `start` of a result that lies at `place`."""
     slot: Slot = place.tensor.type.layout
     starts = list(slot.starts)
     starts[axis] = tidy(starts[axis] + start)
-    return Inset(laid(tensor, Slot(slot.whole, tuple(starts))), at_start(tensor), place.whole)
+    return OutputView(laid(tensor, Slot(slot.whole, tuple(starts))), at_start(tensor), place.whole)
 
 
 def laid(tensor: Tensor, slot: Slot) -> Tensor:
@@ -78,7 +78,7 @@ def is_window(group: Group) -> bool:
     (result,) = group.last.outputs
     return any(
         place.starts != at_start(result) or place.tensor.shape != result.shape
-        for place in group.insets
+        for place in group.output_views
     )
 
 
@@ -95,12 +95,12 @@ def written_apart(group: Group, operand: Operand, why: str) -> Group:
     """A group that computes or copies an operand of a group's concatenation to its places."""
     chain = leading_to([operand.tensor], group.nodes) or copy_of(operand.tensor)
     note = Note(f"written apart from the rest of the concat: {why}")
-    return Group(chain, notes=[note], insets=operand.places, stored=False, order=group.order)
+    return Group(chain, notes=[note], output_views=operand.places, stored=False, order=group.order)
 
 
-def copying(tensor: Tensor, place: Inset) -> Group:
+def copying(tensor: Tensor, place: OutputView) -> Group:
     """A group that copies a tensor, or a window of it, to its place."""
-    return Group(copy_of(tensor), insets=(place,), stored=False)
+    return Group(copy_of(tensor), output_views=(place,), stored=False)
 
 
 def copy_of(tensor: Tensor) -> list[Node]:
@@ -112,4 +112,4 @@ def copy_of(tensor: Tensor) -> list[Node]:
 
 def write(maker: Group, operand: Operand, starts: Shape) -> None:
     """Let a group write an operand, from `starts` of its result on, to its places."""
-    maker.insets += tuple(replace(each, starts=starts) for each in operand.places)
+    maker.output_views += tuple(replace(each, starts=starts) for each in operand.places)

@@ -25,7 +25,7 @@ Key: TypeAlias = tuple[object, ...]
 MOVES = (Reshape, Permute, Expand, Slice)
 
 
-def merge_siblings(graph: FlowGraph) -> FlowGraph:
+def merge_horizontally(graph: FlowGraph) -> FlowGraph:
     """Compute products that share an operand, and whose weights are known, as one.
 
     before   q = relu(linear(x, a));  k = relu(linear(x, b))

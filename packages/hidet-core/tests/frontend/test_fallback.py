@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hidet import ops
-from hidet.frontend.running.staying import HostCall, Staying, numpy_step
+from hidet.frontend.running.fallback import FallbackCalls, HostCall, numpy_step
 from hidet.frontend.saved import build_model
 from hidet.graph import FlowGraph, Tensor, symbol, tracing
 from hidet.options import options
@@ -36,12 +36,12 @@ def test_a_step_has_its_operands_in_the_shape_of_its_operator(build: Build, targ
     with tracing():
         x = symbol(("n", "m"), "int64")
         operand = build(x)
-        staying = Staying("cpu")
+        fallback = FallbackCalls("cpu")
         call = HostCall("cumsum", (operand,), (operand.type,), numpy_step(alike))
-        (result,) = staying.add(call)
+        (result,) = fallback.add(call)
         graph = FlowGraph([x], [result])
     with options(target=target):
-        model = build_model(graph, staying.calls, "toy")
+        model = build_model(graph, fallback.calls, "toy")
         for shape in ((3, 5), (7, 2), (1, 1)):
             given = np.random.default_rng(0).integers(0, 3, shape)
             rows = given.reshape(shape[::-1]) if build is turned else np.argwhere(given)

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from hidet.fusion import insets
+from hidet.fusion import output_views
 from hidet.fusion.compose import leading_to
 from hidet.fusion.group import Group, Note
-from hidet.fusion.insets import Operand, concat_in, operands, written_apart
+from hidet.fusion.output_views import Operand, concat_in, operands, written_apart
 from hidet.fusion.repeating import LAUNCH_BYTES, nbytes
 from hidet.fusion.roles import Roles
 from hidet.graph.flow import FlowGraph
@@ -36,7 +36,7 @@ def join(
     `scheduled` is as in `partition`; `gain` says what it is worth to a group that its anchor finds
     a tensor in memory which the group would compute; None: nothing.
     """
-    return Joins(groups, graph, Roles(scheduled), gain).run()
+    return ZeroCopyConcats(groups, graph, Roles(scheduled), gain).run()
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ KERNEL, STORED, FASTER = Gain(1, 1), Gain(0, 0), Gain(0, 1)
 for what lies in memory."""
 
 
-class Joins:
+class ZeroCopyConcats:
     """The concatenations of one graph, the later ones first: they may have earlier ones inside."""
 
     def __init__(
@@ -109,7 +109,7 @@ class Joins:
         self.reads(first)
         self.reads(group)
         made = self.taken_apart(first, gain)
-        if first.joins:
+        if first.is_concat:
             return [*made, first]
         self.forget(first)
         self.forget(group)
@@ -138,14 +138,19 @@ class Joins:
         for each in found:
             self.write(group, each)
         self.joined.add(group.last)
-        group.nodes, group.joins, group.insets, group.stored = [group.last], True, (), True
+        group.nodes, group.is_concat, group.output_views, group.stored = (
+            [group.last],
+            True,
+            (),
+            True,
+        )
         return made
 
     def write(self, group: Group, operand: Operand) -> None:
         """Let the group that makes an operand write it where the result lies."""
-        tensor, starts = insets.source(group, operand.tensor)
+        tensor, starts = output_views.source(group, operand.tensor)
         maker = self.makers[tensor]
-        insets.write(maker, operand, starts)
+        output_views.write(maker, operand, starts)
         maker.stored = self.is_read(tensor)
 
     def is_read(self, tensor: Tensor) -> bool:
@@ -159,13 +164,13 @@ class Joins:
 
         Others can write the operands `found`; `made` are the kernels for the rest.
         """
-        if insets.is_window(group):
+        if output_views.is_window(group):
             return "a part of it lies within another one"
         if not found:
             return "nobody else can write its operands"
         saved = 0
         for each in found:
-            tensor, _ = insets.source(group, each.tensor)
+            tensor, _ = output_views.source(group, each.tensor)
             saved += (gain.ways + (not self.is_read(tensor))) * nbytes(each.tensor)
         if saved >= (len(made) - gain.kernels) * LAUNCH_BYTES:
             return ""
@@ -179,7 +184,7 @@ class Joins:
         for operand in operands(group):
             if not nbytes(operand.tensor):
                 continue
-            tensor, _ = insets.source(group, operand.tensor)
+            tensor, _ = output_views.source(group, operand.tensor)
             places[tensor] += len(operand.places)
             found[operand] = self.closed(group, tensor, places[tensor])
         return found
@@ -197,6 +202,6 @@ class Joins:
             return "it is made on another device"
         if self.roles.of(maker.last.op).is_closed:
             return f"{maker.last.op.name} writes whole tensors"
-        if len(maker.insets) + places > MOST_PLACES:
+        if len(maker.output_views) + places > MOST_PLACES:
             return "it is written to many places already"
         return ""
