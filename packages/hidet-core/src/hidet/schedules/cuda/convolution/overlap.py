@@ -11,7 +11,7 @@ all windows that it is part of find it there.
 
 Rows of x between those that windows step to lie in planes of their own, and so do the lines of a
 step but the first. Pixels of a line beside a window are multiplied by zero; where one is no number,
-see `overlap_plain.py`.
+see `overlap_products.py`.
 """
 
 from __future__ import annotations
