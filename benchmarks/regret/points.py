@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hidet.build.choosing.choices import choices, has_schedule
+from hidet.build.measured.compilers import Compilers
 from hidet.build.measured.tuning_facts import subject_of
 from hidet.build.measured.workshop import Workshop
 from hidet.fusion import Group, partition
@@ -28,7 +29,8 @@ def measured(op: Op, target: Target, bed: Testbed, most: int) -> Iterator[tuple[
     found = [each.choice for each in likeliest(op, target, most)]
     if not found:
         return
-    with Workshop(subject_of(group_of(op, target, bed.device)), found[0], target, bed) as bench:
+    subject = subject_of(group_of(op, target, bed.device))
+    with Compilers(target) as compilers, Workshop(subject, compilers, bed) as bench:
         started: list[Choice] = []
         while found or started:
             while found and len(started) < bench.ahead:

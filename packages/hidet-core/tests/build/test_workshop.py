@@ -2,10 +2,12 @@
 
 import os
 import signal
+from contextlib import contextmanager
 
 import pytest
 
 from hidet.build.choosing.choices import choices
+from hidet.build.measured.compilers import AHEAD, Compilers
 from hidet.build.measured.tuning_facts import Subject
 from hidet.build.measured.workshop import Workshop
 from hidet.build.planning.kernels import shape_of
@@ -46,10 +48,17 @@ def group(tmp_path):
         yield Group(graph.nodes, graph.nodes[0])
 
 
+@contextmanager
+def workshop_for(group, bed=None, target=CPU):
+    subject = Subject(shape_of(group))
+    with Compilers(target) as compilers, Workshop(subject, compilers, bed or Bed()) as workshop:
+        yield workshop
+
+
 def test_candidates_are_compiled_each_to_an_archive_of_its_own(group):
     first, *_, second = (each.choice for each in choices(group.anchor.op, CPU))
     bed = Bed()
-    with Workshop(Subject(shape_of(group)), first, CPU, bed) as workshop:
+    with workshop_for(group, bed) as workshop:
         for each in (first, second):
             workshop.start(each)
         for each in (first, second):
@@ -63,7 +72,7 @@ def test_candidates_are_compiled_each_to_an_archive_of_its_own(group):
 def test_one_that_does_not_fit_is_refused(group):
     own = choices(group.anchor.op, CPU)[0].choice
     strange = Choice("no_such_schedule", own.point)
-    with Workshop(Subject(shape_of(group)), own, CPU, Bed()) as workshop:
+    with workshop_for(group) as workshop:
         workshop.start(strange)
         assert workshop.ready([strange], None)
         with pytest.raises(Refused, match="does not fit"):
@@ -72,16 +81,42 @@ def test_one_that_does_not_fit_is_refused(group):
 
 def test_leaving_waits_for_no_compiler(group):
     found = [each.choice for each in choices(group.anchor.op, CPU)]
-    with Workshop(Subject(shape_of(group)), found[0], CPU, Bed()) as workshop:
+    with options(workers=1, jobs=1), workshop_for(group) as workshop:
         for each in found:
             workshop.start(each)
-    assert any(each.cancelled() for each in workshop.crew.futures.values())
+        started = list(workshop.compilers.crew.futures.values())
+    assert any(each.cancelled() for each in started)
+    assert not workshop.compilers.crew.futures
+
+
+def test_compilers_with_nothing_to_do_begin_with_the_next_group(group):
+    other = symbol([24, 20]), symbol([20, 16])
+    graph = trace_from(other[0] @ other[1], inputs=other)
+    later = Subject(shape_of(Group(graph.nodes, graph.nodes[0])))
+    ours, theirs = ([e.choice for e in choices(g.anchor.op, CPU)] for g in (group, later.group))
+    many = [(later, each) for each in theirs]
+    with options(workers=1, jobs=1), workshop_for(group) as workshop:
+        compilers = workshop.compilers
+        workshop.start(ours[0])
+        compilers.upcoming = iter(many)
+        workshop.spare()
+        ahead = [item for item in compilers.crew.futures if item[0] != workshop.number]
+        assert 1 <= len(ahead) <= AHEAD
+        workshop.check(ours[0])
+        with Workshop(later, compilers, bed := Bed()) as following:
+            (number, choice), *_ = ahead
+            assert following.number == number
+            before = compilers.future(number, choice)
+            following.start(choice)
+            assert compilers.future(number, choice) is before
+            following.check(choice)
+    assert [number for number, _ in bed.checked] == [0]
 
 
 def test_a_cpu_is_judged_by_its_shortest_time_a_gpu_by_the_median(group):
-    own = choices(group.anchor.op, CPU)[0].choice
-    assert Workshop(Subject(shape_of(group)), own, CPU, Bed()).typical([3.0, 1.0, 2.0]) == 1.0
-    gpu = Workshop(Subject(shape_of(group)), own, Target.parse("sm_90a"), Bed())
+    subject = Subject(shape_of(group))
+    assert Workshop(subject, Compilers(CPU), Bed()).typical([3.0, 1.0, 2.0]) == 1.0
+    gpu = Workshop(subject, Compilers(Target.parse("sm_90a")), Bed())
     assert gpu.typical([3.0, 1.0, 2.0]) == 2.0
 
 
@@ -99,10 +134,8 @@ def test_other_processes_compile_where_they_are_worth_it(group, no_processes):
     strange = Choice("no_such_schedule", found[0].point)
     beds = Bed(), Bed()
     for bed, workers in zip(beds, (1, 2), strict=True):
-        with options(workers=workers, jobs=2):
-            workshop = Workshop(Subject(shape_of(group)), found[0], CPU, bed)
-        assert (workshop.team is not None) is (workers > 1)
-        with options(workers=workers, jobs=2), workshop:
+        with options(workers=workers, jobs=2), workshop_for(group, bed) as workshop:
+            assert (workshop.compilers.team is not None) is (workers > 1)
             for each in (*found, strange):
                 workshop.start(each)
             for each in found:
@@ -125,10 +158,7 @@ def test_a_compiler_that_breaks_down_costs_its_candidate_alone(group, no_process
         return found
 
     monkeypatch.setattr(POOL, "take", killed)
-    with (
-        options(workers=2, jobs=1),
-        Workshop(Subject(shape_of(group)), first, CPU, bed := Bed()) as workshop,
-    ):
+    with options(workers=2, jobs=1), workshop_for(group, bed := Bed()) as workshop:
         for each in (first, second):
             workshop.start(each)
         with pytest.raises(Refused, match="ended with status -9"):
@@ -143,10 +173,7 @@ def test_processes_that_cannot_be_started_end_the_search(group, no_processes, mo
 
     monkeypatch.setattr(POOL, "take", none_left)
     own = choices(group.anchor.op, CPU)[0].choice
-    with (
-        options(workers=2),
-        Workshop(Subject(shape_of(group)), own, CPU, Bed()) as workshop,
-    ):
+    with options(workers=2), workshop_for(group) as workshop:
         workshop.start(own)
         with pytest.raises(BlockingIOError):
             workshop.check(own)
@@ -163,15 +190,13 @@ def test_processes_that_cannot_be_started_end_the_search(group, no_processes, mo
         (4, 2, 2, True),
     ],
 )
-def test_how_many_compile_and_where(workers, jobs, compilers, processes, group, monkeypatch):
-    own = choices(group.anchor.op, CPU)[0].choice
-    subject = Subject(shape_of(group))
+def test_how_many_compile_and_where(workers, jobs, compilers, processes, monkeypatch):
     with options(workers=workers, jobs=jobs):
-        workshop = Workshop(subject, own, CPU, Bed())
-        assert (workshop.crew.count, workshop.team is not None) == (compilers, processes)
+        made = Compilers(CPU)
+        assert (made.crew.count, made.team is not None) == (compilers, processes)
         foreign = Schedule("theirs", (), "cuda", object, lambda *_: False, lambda *_: None)
         monkeypatch.setattr(base, "SCHEDULES", [*SCHEDULES, foreign])
-        assert Workshop(subject, own, CPU, Bed()).team is None
+        assert Compilers(CPU).team is None
 
 
 @pytest.mark.parametrize(

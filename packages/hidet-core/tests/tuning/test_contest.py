@@ -7,7 +7,7 @@ import pytest
 
 from hidet.schedules.base import Choice
 from hidet.tuning.contest import Contest, Refused
-from hidet.tuning.prospects import ENOUGH
+from hidet.tuning.prospects import ENOUGH, Prospects
 from hidet.tuning.report import Bar
 
 
@@ -36,6 +36,9 @@ class FakeBench:
 
     def start(self, choice):
         self.log.append(("start", choice.point.seconds))
+
+    def spare(self):
+        self.log.append(("spare", 0.0))
 
     def ready(self, choices, seconds):
         return choices[0]
@@ -156,7 +159,8 @@ def test_what_cannot_be_the_best_is_not_compiled():
     candidates = [Choice("made_up", At(each)) for each in points]
     estimates = {each: each.point.seconds / 3 for each in candidates}
     bench = FakeBench()
-    contest = Contest(candidates, bench, Bar("test", 60), estimates=estimates)
+    prospects = Prospects(estimates, bench.noise)
+    contest = Contest(candidates, bench, Bar("test", 60), prospects=prospects)
     contest.run()
     assert contest.complete
     assert contest.winner.point.seconds == 3.0
@@ -171,7 +175,8 @@ def test_a_schedule_of_which_little_is_known_is_looked_at():
     many = [Choice("made_up", At(3.0 * each)) for each in range(1, 40)]
     other = Choice("another", At(0.5))
     estimates = {each: each.point.seconds / 3 for each in many} | {other: 100.0}
-    contest = Contest([*many, other], FakeBench(), Bar("test", 40), estimates=estimates)
+    prospects = Prospects(estimates, FakeBench.noise)
+    contest = Contest([*many, other], FakeBench(), Bar("test", 40), prospects=prospects)
     contest.run()
     assert contest.winner == other
 

@@ -57,3 +57,33 @@ def test_the_fastest_is_found_where_errors_are_as_seen():
                 best, seen = min(best, time), seen + 1
         assert best == min(1.0 + each.point + extra[each] for each in CHOICES)
         assert seen < 40
+
+
+def test_a_candidate_alone_promises_nothing():
+    assert prospects().gain(CHOICES[:1]) == 0.0
+    assert prospects().gain([]) == 0.0
+
+
+def test_many_near_the_best_promise_more_than_a_few_far_away():
+    near = Prospects({each: 10.0 + 0.1 * each.point for each in CHOICES}, 1.0)
+    far = Prospects({each: 10.0 * (1 + each.point) for each in CHOICES}, 1.0)
+    assert near.gain(CHOICES[:8]) > near.gain(CHOICES[:2]) > 0.0
+    assert far.gain(CHOICES[:8]) < 0.01 * near.gain(CHOICES[:8])
+
+
+def test_what_was_measured_says_what_others_may_save():
+    """Estimates are half of what is measured; one is much faster than that: none will be again."""
+    found = Prospects({each: 10.0 + 0.1 * each.point for each in CHOICES}, 1.0)
+    for each in CHOICES[:4]:
+        found.measured(each, 2 * found.estimates[each])
+    usual = found.gain(CHOICES[4:12])
+    assert usual > 0.0
+    found.measured(CHOICES[4], 10.0)
+    assert found.gain(CHOICES[5:12]) < 0.01 * usual
+
+
+def test_a_candidate_that_cannot_be_the_best_promises_nothing():
+    found = prospects()
+    for each in CHOICES[:ENOUGH]:
+        found.measured(each, 1.0 + each.point)
+    assert found.gain(CHOICES[50:]) == 0.0

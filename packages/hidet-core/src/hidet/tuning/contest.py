@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from hidet.schedules.base import Choice
@@ -28,7 +27,6 @@ ROUND_SECONDS = 0.5
 """A round is over after so long, once each candidate had a turn."""
 NEAR = 1.3
 """How much slower than the best a candidate may be to stay in the next round."""
-NO_ESTIMATES: Mapping[Choice, float] = MappingProxyType({})
 GAIN = 0.98
 """What part of the time of the cost model's own choice another one has to stay below."""
 
@@ -47,6 +45,9 @@ class Bench(Protocol):
 
     def start(self, choice: Choice) -> None:
         """Let a compiler take a candidate."""
+
+    def spare(self) -> None:
+        """Compilers have nothing to begin with here any more."""
 
     def ready(self, choices: Sequence[Choice], seconds: float | None) -> Choice | None:
         """The first whose compiler is done, after waiting for so long at most (None: until one is);
@@ -72,12 +73,12 @@ class Contest:
         bar: Bar,
         until: float | None = None,
         judged: Callable[[], None] = lambda: None,
-        estimates: Mapping[Choice, float] = NO_ESTIMATES,
+        prospects: Prospects | None = None,
     ) -> None:
         self.candidates, self.bench, self.bar, self.until = candidates, bench, bar, until
         self.judged = judged
         """What to do after each candidate."""
-        self.prospects = Prospects(estimates, bench.noise)
+        self.prospects = prospects or Prospects({}, bench.noise)
         self.hopeless: list[Choice] = []
         """Candidates that were left out: by what is known they cannot be the best."""
         self.times: dict[Choice, float] = {}
@@ -129,6 +130,8 @@ class Contest:
                 started += self.begun(waiting.popleft())
             if not started:
                 return True
+            if not waiting:
+                self.bench.spare()
             chosen = self.bench.ready(started, self.left)
             if chosen is None or self.left == 0:
                 return False

@@ -10,11 +10,11 @@ from collections.abc import Collection, Mapping, Sequence
 from math import prod
 from statistics import median
 
-from hidet import options
 from hidet.build.measured.finals import Finals, Lineup
 from hidet.build.measured.network import Whole
-from hidet.build.measured.tuner import Tuner, expected
+from hidet.build.measured.tuner import Tuner
 from hidet.build.measured.tuning_facts import Subject, network_facts, subject_of
+from hidet.build.measured.turns import turns
 from hidet.build.target import measurable
 from hidet.errors.warning import warn
 from hidet.fusion.group import Group
@@ -121,15 +121,22 @@ class Decision:
 
     def alone(self) -> Lineup:
         """What is the best of each group alone."""
-        tuner, alike = self.tuner, self.alike
-        # What takes longest comes first: a deadline costs least then.
-        order = sorted(alike, key=lambda each: -len(alike[each]) * expected(each, tuner.target))
+        tuner = self.tuner
         found: Lineup = {}
-        for tuner.glance in glances(len(order)):
+        for turn in turns(len(self.alike), tuner.level):
+            tuner.turn = turn
+            order = self.by_promise()
             for number, subject in enumerate(order, 1):
                 tuner.place = f"{number} of {len(order)}"
+                tuner.look_ahead(order[number:])
                 found[subject] = tuner.choice(subject)
         return found
+
+    def by_promise(self) -> list[Subject]:
+        """The groups, first those of which this turn is expected to save most of a call: a deadline
+        costs least then."""
+        saved = {s: len(groups) * self.tuner.promise(s) for s, groups in self.alike.items()}
+        return sorted(saved, key=lambda each: -saved[each])
 
     def played(
         self,
@@ -183,14 +190,6 @@ def record_of(finals: Finals, level: int) -> Record:
 def name_of_lineup(lineup: Lineup) -> str:
     """A lineup's name in records."""
     return lineup_name([None if each is None else name_of(each) for each in lineup.values()])
-
-
-def glances(count: int) -> tuple[bool, ...]:
-    """The turns in which so many operators are measured; True: the best few of each alone.
-
-    These come first: a search that is ended early has given something to all.
-    """
-    return (True, False) if count > 1 and options.search_space.get() == 2 else (False,)
 
 
 def tunable(group: Group) -> bool:

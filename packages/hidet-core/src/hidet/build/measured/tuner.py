@@ -7,7 +7,7 @@ schedule without a hook for one of them needs further kernels, which have to cou
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from math import inf
@@ -16,12 +16,13 @@ from pathlib import Path
 from filelock import FileLock
 
 from hidet import options
-from hidet.build.choosing.choices import ranked
+from hidet.build.measured.compilers import Compilers
 from hidet.build.measured.tuning_facts import Subject, device_name, facts_of
+from hidet.build.measured.turns import Turn, candidates_of, prospects_of
 from hidet.build.measured.workshop import Workshop
 from hidet.errors import NoDevice
 from hidet.errors.warning import warn
-from hidet.schedules.base import AUTOMATIC, Candidate, Choice
+from hidet.schedules.base import AUTOMATIC, Choice
 from hidet.target import Target
 from hidet.tuning import store
 from hidet.tuning.contest import Contest, Refused
@@ -35,11 +36,9 @@ from hidet.tuning.report import (
     report_hopeless,
     report_refused,
 )
-from hidet.tuning.search import Keeper, Search
+from hidet.tuning.search import Keeper
 from hidet.tuning.testbed import Testbed
 
-BEST = 8
-"""Candidates that search space 1 measures."""
 SEARCH = 0.7
 """What part of the time that tuning may take is for candidates alone; the rest is for whole calls
 with the best of them."""
@@ -50,16 +49,6 @@ RIVALS = 8
 has other caches, and each of these lineups measures all groups at once."""
 CLOSE = 1.1
 """What part of the time of the cost model's choice these may take alone."""
-
-
-def candidates_of(subject: Subject, target: Target) -> tuple[Candidate, ...]:
-    """The candidates for a group's anchor, the cheapest by the cost model first."""
-    return ranked(subject.group, target)
-
-
-def expected(subject: Subject, target: Target) -> float:
-    """The seconds that the cost model expects of a group's anchor."""
-    return candidates_of(subject, target)[0].seconds
 
 
 class Tuner:
@@ -80,8 +69,8 @@ class Tuner:
         self.unknown: set[Subject] = set()
         self.place = ""
         """Which of how many operators is looked at, for people."""
-        self.glance = False
-        """Whether the best few are measured now, and the others in another turn."""
+        self.turn = Turn(None, self.level)
+        self.spaces: dict[Subject, dict[str, Choice]] = {}
 
     def __enter__(self) -> Tuner:
         self.stack = ExitStack()
@@ -89,6 +78,7 @@ class Tuner:
         if self.device is not None:
             self.lock = Path(store.folder(), f"{self.device.replace(':', '-')}.lock")
             self.bed = self.stack.enter_context(Testbed(self.device, self.lock))
+            self.compilers = self.stack.enter_context(Compilers(self.target))
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -111,8 +101,7 @@ class Tuner:
             record = self.verified(subject, found, record)
         if record is not None and record.level >= self.level and fits(record, found):
             return chosen(record, found)
-        seen = self.glance and record is not None and record.trials
-        if len(found) > 1 and not seen:
+        if self.turn.is_open(record, found):
             if not self.able:
                 self.unknown.add(subject)
             else:
@@ -121,9 +110,34 @@ class Tuner:
                     store.keep(facts, self.name or "", record)
         return None if record is None else chosen(record, found)
 
+    def promise(self, subject: Subject) -> float:
+        """The seconds that this turn is expected to save of the group."""
+        found, record = self.found(subject), self.record(subject)
+        if not self.turn.is_open(record, found):
+            return 0.0
+        prospects = prospects_of(subject, self.target, record, found)
+        return prospects.gain(self.turn.search(record, found).candidates)
+
+    def look_ahead(self, subjects: Sequence[Subject]) -> None:
+        """Say which groups come next."""
+        if self.device is not None:
+            self.compilers.upcoming = self.upcoming(subjects)
+
+    def upcoming(self, subjects: Sequence[Subject]) -> Iterator[tuple[Subject, Choice]]:
+        """The candidates of groups that this turn comes to, for compilers that have nothing else to
+        do; not where what they do is measured too."""
+        for subject in subjects if self.target.kind != "cpu" else ():
+            found, record = self.found(subject), self.record(subject)
+            known = record is not None and (record.imported or record.level >= self.level)
+            if not known and self.turn.is_open(record, found):
+                yield from ((subject, c) for c in self.turn.search(record, found).candidates)
+
     def found(self, subject: Subject) -> dict[str, Choice]:
         """The candidates for a group's anchor by name, the cheapest by the cost model first."""
-        return {name_of(each.choice): each.choice for each in candidates_of(subject, self.target)}
+        if subject not in self.spaces:
+            found = candidates_of(subject, self.target)
+            self.spaces[subject] = {name_of(each.choice): each.choice for each in found}
+        return self.spaces[subject]
 
     def record(self, subject: Subject) -> Record | None:
         """What is known of a group."""
@@ -169,6 +183,7 @@ class Tuner:
         """A block for whole calls on a device, which one process at a time measures on, and until
         when; Ctrl-C in it is KeyboardInterrupt."""
         assert self.device is not None
+        self.compilers.end()
         self.bed.end()  # it has memory of the device
         self.lock.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not self.interrupts.noted:
@@ -209,18 +224,15 @@ class Tuner:
 
     def search(self, subject: Subject, found: dict[str, Choice], before: Record | None) -> Record:
         """Measure what is not known yet, and what was best before."""
-        known = 0 if before is None else before.level
-        most = BEST if self.glance or self.level == 1 else None
-        search = Search(found, before, known if self.glance else self.level, most)
+        search = self.turn.search(before, found)
         title = subject.group.name
         bar = Bar(f"{self.place}, {title}", len(search.candidates))
         facts = facts_of(subject, self.target)
         keeper = Keeper(lambda: store.keep(facts, self.name or "", search.record))
 
         def run(bench: Workshop) -> None:
-            search.contest = Contest(
-                search.candidates, bench, bar, self.until, keeper, self.estimates(subject)
-            )
+            prospects = prospects_of(subject, self.target, before, found, bench.noise)
+            search.contest = Contest(search.candidates, bench, bar, self.until, keeper, prospects)
             search.contest.run()
 
         try:
@@ -232,22 +244,17 @@ class Tuner:
             report_hopeless(title, search.contest.hopeless, len(search.candidates))
         return search.record
 
-    def estimates(self, subject: Subject) -> dict[Choice, float]:
-        """What the cost model expects of the candidates for a group's anchor."""
-        return {each.choice: each.seconds for each in candidates_of(subject, self.target)}
-
-    def workshop(self, subject: Subject, own: Choice) -> Workshop:
+    def workshop(self, subject: Subject) -> Workshop:
         """Where the candidates of a group are compiled and measured."""
-        return Workshop(subject, own, self.target, self.bed, self.weights)
+        return Workshop(subject, self.compilers, self.bed, self.weights)
 
     def held(self, subject: Subject, work: Callable[[Workshop], None], title: str) -> bool:
         """Do some work in a workshop; False if it was ended or failed, which is told.
 
         Ctrl-C ends all searches of this compilation.
         """
-        own = candidates_of(subject, self.target)[0].choice
         try:
-            with self.interrupts.waiting(), self.workshop(subject, own) as bench:
+            with self.interrupts.waiting(), self.workshop(subject) as bench:
                 work(bench)
             return True
         except KeyboardInterrupt:
