@@ -24,14 +24,15 @@ from hidet.lang import (
 )
 from hidet.lang.cuda import mma_sync, threadIdx
 from hidet.lang.memory import get
+from hidet.mapping import col_spatial
 from hidet.mapping.fragments import ROW_LANES, mma_c
 from hidet.schedules.cuda.small_m.reading import Reading
 from hidet.target import WARP
 
 AT_ONCE = 4
 """Elements along k that one product takes of a thread, from each of two columns and of one row."""
-QUAD, QUADS = 4, 8
-"""Lanes with parts of the same columns, and how many such groups a warp has."""
+QUAD = 4
+"""Lanes with parts of the same columns."""
 
 
 @dataclass(frozen=True)
@@ -55,20 +56,9 @@ class WarpReading(Reading):
         return self.width // 2, 4
 
     def place(self) -> tuple[Value, Value]:
-        warp, (row, sharer) = threadIdx.x // WARP, ROW_LANES.task(threadIdx.x % WARP)
-        warps = self.point.warps // self.parts
-        return warp % warps * QUADS + row, warp // warps * QUAD + sharer
-
-    @part
-    def read(self, b: Global, z: Int, first: Int, j: Int) -> Registers:
-        p, steps = self.p, self.point.steps
-        held = register_tensor(p.a.dtype, (steps, self.depth, self.width))
-        for step, number in unroll(grid(steps, self.vectors)):
-            for v in vectorize(self.vector):
-                deep, right = self.at(number, v)
-                at = p.b_at(z, first + step * self.step + deep, j + right)
-                held[step, deep, right] = get(b, *at)
-        return held
+        warps = col_spatial(self.point.warps // self.parts, self.parts)
+        across, along = (warps * ROW_LANES).task(threadIdx.x)
+        return across, along
 
     @part
     def multiply(

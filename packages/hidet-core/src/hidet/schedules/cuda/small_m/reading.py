@@ -21,13 +21,17 @@ from hidet.lang import (
     Shared,
     attr,
     cdiv,
+    grid,
     part,
     register_tensor,
     script,
     script_module,
     shared_tensor,
+    unroll,
+    vectorize,
 )
 from hidet.lang.cuda import blockIdx, cluster_sync, syncthreads
+from hidet.lang.memory import get
 from hidet.schedules.assemble import assemble, marked, operand_type
 from hidet.schedules.contraction import Contraction, names_of
 from hidet.schedules.cuda.cluster_partials import ClusterPartials
@@ -120,9 +124,16 @@ class Reading(ABC):
         """The thread's number among those across and among those along: neighbours in memory are
         read by threads side by side."""
 
-    @abstractmethod
+    @part
     def read(self, b: Global, z: Int, first: Int, j: Int) -> Registers:
-        """A part of kernels: a thread's reads of b for its steps from element `first` of k on."""
+        """A thread's elements of b for its steps from element `first` of k on."""
+        held = register_tensor(b.dtype, (self.point.steps, self.depth, self.width))
+        for step, number in unroll(grid(self.point.steps, self.vectors)):
+            for v in vectorize(self.vector):
+                deep, right = self.at(number, v)
+                at = self.p.b_at(z, first + step * self.step + deep, j + right)
+                held[step, deep, right] = get(b, *at)
+        return held
 
     @abstractmethod
     def multiply(

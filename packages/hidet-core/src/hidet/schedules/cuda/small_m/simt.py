@@ -19,6 +19,7 @@ from hidet.lang import (
 )
 from hidet.lang.cuda import threadIdx
 from hidet.lang.memory import get
+from hidet.mapping import col_spatial, spatial
 from hidet.schedules.cuda.lane_sums import LaneSums
 from hidet.schedules.cuda.small_m.reading import Reading
 from hidet.target import WARP
@@ -44,10 +45,9 @@ class ThreadReading(Reading):
         return (self.rows * self.width,)
 
     def place(self) -> tuple[Value, Value]:
-        along, across = self.point.along, self.point.across
-        if self.p.b_along_k:
-            return threadIdx.x // along, threadIdx.x % along
-        return threadIdx.x % across, threadIdx.x // across
+        beside = spatial if self.p.b_along_k else col_spatial
+        across, along = beside(self.point.across, self.point.along).task(threadIdx.x)
+        return across, along
 
     @property
     def lanes(self) -> LaneSums:
@@ -60,17 +60,6 @@ class ThreadReading(Reading):
         return self.point.along >> len(self.lanes.distances)
 
     @part
-    def read(self, b: Global, z: Int, first: Int, j: Int) -> Registers:
-        p, steps = self.p, self.point.steps
-        held = register_tensor(p.b.dtype, (steps, self.vectors, self.vector))
-        for step, number in unroll(grid(steps, self.vectors)):
-            for v in vectorize(self.vector):
-                deep, right = self.at(number, v)
-                at = p.b_at(z, first + step * self.step + deep, j + right)
-                held[step, number, v] = get(b, *at)
-        return held
-
-    @part
     def multiply(
         self, a: Global, b: Global, held: Registers, sums: Registers, z: Int, first: Int, j: Int
     ) -> None:
@@ -79,7 +68,7 @@ class ThreadReading(Reading):
             row = self.row_of(a, z, i, first + step * self.step)
             for number, v in unroll(grid(self.vectors, self.vector)):
                 deep, right = self.at(number, v)
-                value = cast(held[step, number, v], wide)
+                value = cast(held[step, deep, right], wide)
                 sums[i * self.width + right] += row[deep] * value
 
     @part
