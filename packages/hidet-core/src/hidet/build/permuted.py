@@ -38,11 +38,6 @@ class Permuted:
         axes = tuple(self.order[axis] for axis in order)
         return self.tensor if axes == tuple(range(len(axes))) else Permuted(self.tensor, axes)
 
-    def contiguous(self) -> Tensor:
-        """A copy in rows of these axes, by a kernel."""
-        permute = seams.call("load_operators")["permute"]
-        return permute(self.tensor, self.order)  # type: ignore[no-any-return]
-
 
 def permuted(value: Any, order: Sequence[int]) -> Any:
     """An array with its axes in an order; itself if it has more axes, or fewer.
@@ -71,4 +66,5 @@ def lying(tensor: Tensor, order: Sequence[int]) -> Any:
         return tensor
     if isinstance(tensor.storage, np.ndarray):
         return np.ascontiguousarray(tensor.storage.transpose(order)).transpose(inverse(order))
-    return Permuted(Permuted(tensor, tuple(order)).contiguous(), inverse(order))
+    permute = seams.call("load_operators")["permute"]
+    return Permuted(permute(tensor, tuple(order)), inverse(order))

@@ -7,6 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from hidet import seams
+from hidet.build.arguments import current_stream
+from hidet.build.eager import as_tensor, executor_for, given_view, type_of
+from hidet.build.permuted import Permuted
+from hidet.graph.flow import FlowGraph
+from hidet.graph.tensor import Tensor
 from hidet.runtime.rows import in_rows
 from hidet.types.strides import dense_order, inverse
 
@@ -16,6 +22,8 @@ def packed(value: Any, threads: Callable[[], int]) -> Any | None:
     if there is no way to make one."""
     if isinstance(value, np.ndarray):
         return in_rows(value, threads)
+    if isinstance(value, Permuted):
+        return by_kernel(value)
     contiguous = getattr(value, "contiguous", None)
     if callable(contiguous):
         return contiguous()
@@ -26,6 +34,16 @@ def packed(value: Any, threads: Callable[[], int]) -> Any | None:
 
 CPU = 1
 """The host in DLPack's words."""
+
+
+def by_kernel(value: Permuted) -> Tensor:
+    """A copy of a tensor of ours, on the caller's stream: the memory is there for work on that."""
+    tensor = value.tensor
+    x = Tensor(tensor.type, tensor.device)
+    graph = FlowGraph([x], [seams.call("load_operators")["permute"](x, value.order)])
+    stream = 0 if tensor.device == "cpu" else current_stream(tensor.device)
+    (view,) = executor_for(graph)([given_view(tensor)], stream=stream)
+    return as_tensor(view, type_of(view))
 
 
 def copy_notice(called: str, value: Any, order: Sequence[int]) -> str:
