@@ -123,6 +123,20 @@ def test_empty_arrays_and_axes_of_one_lie_in_any_order(silent) -> None:
     assert compiled.copied == 0
 
 
+def test_bodies_and_plans_that_follow_read_inputs_as_they_lie(silent, tmp_path) -> None:
+    x, go = hidet.symbol(["n", 3], name="x"), hidet.symbol((), "bool", name="go")
+    chosen = ops.if_(go, lambda: ops.sum(x, [0]), lambda: ops.max(x, [0]))
+    graph = hidet.trace_from([chosen, ops.nonzero(x > 0)], [x, go])
+    compiled = reloaded(graph.build(orders={"x": (1, 0)}), tmp_path)
+    for rows in (4, 1, 7):
+        given = lying(values(rows, 3, seed=rows), (1, 0))
+        for flag in (True, False):
+            found, places = compiled(given, np.array(flag))
+            close(found, given.sum(0) if flag else given.max(0))
+            np.testing.assert_array_equal(places.numpy(), np.argwhere(given > 0))
+    assert compiled.copied == 0
+
+
 def test_inputs_in_several_orders_and_results_in_rows(silent, tmp_path) -> None:
     x, w, b = (hidet.symbol(s, name=n) for s, n in (([8, 5], "x"), ([5, 6], "w"), ([6], "b")))
     graph = hidet.trace_from([ops.matmul(x, w) + b, x, ops.permute(w, (1, 0))], [x, w, b])
