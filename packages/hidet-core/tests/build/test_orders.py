@@ -9,8 +9,8 @@ import pytest
 import hidet
 from hidet import ops
 from hidet.build.compiled import CopyWarning
+from hidet.build.packing import packed
 from hidet.build.permuted import Permuted
-from hidet.build.planning.packing import packed
 from hidet.errors import BadArgument, ShapeMismatch
 
 LAST = (0, 2, 3, 1)

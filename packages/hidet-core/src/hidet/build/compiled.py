@@ -15,8 +15,8 @@ from hidet.build.called import as_called
 from hidet.build.compile import compile_graph
 from hidet.build.eager import as_tensor, given_view, type_of
 from hidet.build.orders import IN_ROWS, Orders, as_laid, orders_of
+from hidet.build.packing import copy_notice, packed
 from hidet.build.permuted import permuted
-from hidet.build.planning.packing import copy_notice, packed
 from hidet.build.target import device_of, target_for
 from hidet.errors import BadArchive, BadArgument, input_called
 from hidet.errors.warning import warn
