@@ -80,11 +80,11 @@ def test_a_file_names_the_frontend_that_it_needs(tmp_path: Path) -> None:
 @pytest.mark.parametrize("shape", [(4, 2, 3), (4, 1, 3)])
 def test_the_framework_reads_inputs_as_callers_see_them(shape: tuple[int, ...]) -> None:
     """However they lie in memory; an axis of one moves without a copy."""
-    x, staying = hidet.symbol(shape, "float32", "cpu", name="x"), Staying("cpu")
+    x, fallback = hidet.symbol(shape, "float32", "cpu", name="x"), FallbackCalls("cpu")
     with tracing():
-        (y,) = staying.add(HostCall("plus", (x,), (x.type,), step, b"abc"))
+        (y,) = fallback.add(HostCall("plus", (x,), (x.type,), step, b"abc"))
         graph = hidet.trace_from(y * 2, x)
-    made = build_model(graph, staying.calls, "kept", orders={"x": (0, 2, 1)})
+    made = build_model(graph, fallback.calls, "kept", orders={"x": (0, 2, 1)})
     values = np.arange(12 * shape[1], dtype=np.float32).reshape(4, 3, shape[1]).transpose(0, 2, 1)
     np.testing.assert_array_equal(made(values).numpy(), (values + 3) * 2)
     assert made.copied == 0
