@@ -92,3 +92,21 @@ def test_private_words_are_found_in_prose_and_not_in_code():
     source = '"""A gang\nof threads."""\ngang = 1  # where sizes\n# that vary\n'
     assert private(prose(source)) == {"gangs?": "SIMT group", "sizes that vary": "dynamic shapes"}
     assert private(prose('gang = "gang"  # `gang` is a name\n')) == {}
+
+
+NAMES = re.compile(
+    r"\b(?:gangs?|insets?|siblings|staying|lets_?next|few_rows|handed_norm|seats|circumstances"
+    r"|steal|stealing|lend|lending|fades)\b",
+    re.IGNORECASE,
+)
+"""Private words as names of modules, classes and functions; `steal_weights` is the original's."""
+
+
+def test_names_in_code_have_no_private_word():
+    found = {}
+    for source in SOURCES:
+        tokens = tokenize.generate_tokens(io.StringIO(source.read_text("utf-8")).readline)
+        names = {each.string for each in tokens if each.type == tokenize.NAME}
+        if wrong := sorted(each for each in names | {source.stem} if NAMES.fullmatch(each)):
+            found[str(source.relative_to(ROOT))] = wrong
+    assert found == {}

@@ -18,7 +18,7 @@ from hidet.ir.expr import (
     wrap,
 )
 from hidet.ir.functions import call
-from hidet.ir.kernel import Call, Kernel, KernelKind, Launch, LetsNext, Module, single
+from hidet.ir.kernel import Call, Kernel, KernelKind, Launch, Module, PdlTrigger, single
 from hidet.ir.stmt import (
     Assert,
     Assign,
@@ -103,7 +103,7 @@ def test_variables_of_one_name_are_told_apart():
 
 def test_kernels_and_modules():
     few = Launch(
-        min_blocks=2, max_blocks=3, shared_bytes=4, cluster=(2, 1, 1), lets_next=LetsNext.START
+        min_blocks=2, max_blocks=3, shared_bytes=4, cluster=(2, 1, 1), pdl_trigger=PdlTrigger.START
     )
     kernel = Kernel("k", (t,), (), launch=few, once=(t,), lasting=(t,), early=(t,))
     assert str(kernel) == (

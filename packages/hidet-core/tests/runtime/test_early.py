@@ -9,7 +9,7 @@ from hidet.runtime.graphs import early, kernel_node
 from hidet.runtime.graphs.early import early_launch
 from hidet.runtime.graphs.kernel_node import KernelNode
 from hidet.runtime.graphs.segment import Segment
-from hidet.runtime.plans.room import Room
+from hidet.runtime.plans.occupancy import OccupancyLimit
 
 from .conftest import launch
 
@@ -65,7 +65,7 @@ def test_one_by_one_a_first_kernel_follows_those_that_signal_only_if_it_lies_eve
     monkeypatch.setattr(kernel_node, "early_edges", lambda: True)
     handles = iter((5, 6, 7))
     module = SimpleNamespace(function=lambda name, shared_bytes: cu.CUfunction(next(handles)))
-    room = Room(132, 233472, 8, 1024)
+    room = OccupancyLimit(132, 233472, 8, 1024)
     unknown, even = (
         KernelNode(launch("f", [], [0], waits=True, signals=each is not None, room=each), module)
         for each in (None, room)

@@ -8,7 +8,7 @@ from hidet.runtime.binding.memory import array_of, to_device
 from hidet.runtime.devices.device import cuda_capability, device_count
 from hidet.runtime.devices.driver import call, cu
 from hidet.runtime.devices.stream import Stream
-from hidet.runtime.plans.room import Room
+from hidet.runtime.plans.occupancy import OccupancyLimit
 
 from .conftest import ARCH, buffer, launch
 
@@ -94,7 +94,9 @@ def test_kernels_in_a_foreign_capture_begin_early_after_kernels_alone(cubin):
             assert np.array_equal(array_of(each), values + 7 * turns)
 
 
-@pytest.mark.parametrize("room", [None, Room(132, 233472, 16, 1024)], ids=["unknown", "even"])
+@pytest.mark.parametrize(
+    "room", [None, OccupancyLimit(132, 233472, 16, 1024)], ids=["unknown", "even"]
+)
 def test_after_signals_in_a_capture_only_kernels_that_lie_evenly_begin_early(cubin, room):
     plan = chained(cubin, 3, signals=True, room=room)
     executor = Executor(Archive({"main": plan}, {"unit": cubin}), "cuda:0")

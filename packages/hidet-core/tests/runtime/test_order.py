@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hidet.runtime.binding.bound import SHORT, bind
 from hidet.runtime.binding.order import ancestors, dependencies, reduced
 from hidet.runtime.devices.view import View
+from hidet.runtime.plans.occupancy import OccupancyLimit
 from hidet.runtime.plans.plan import Host, Plan
-from hidet.runtime.plans.room import Room
 
 from .conftest import buffer, diamond, hosted, launch
 
@@ -92,7 +92,7 @@ def chain(signalling, *, known=(0, 1, 2), placed=False, ahead=()):
             waits=True,
             signals=n in signalling,
             in_place=pairs,
-            room=Room(132, 233472, 8, 1024) if n in known else None,
+            room=OccupancyLimit(132, 233472, 8, 1024) if n in known else None,
             ahead=tuple(ahead) if n == 2 else (),
         )
         for n, pairs in enumerate(((), ((2, 1),) if placed else (), ()))

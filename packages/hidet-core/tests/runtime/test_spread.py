@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from hidet.runtime.plans.room import Room
+from hidet.runtime.plans.occupancy import OccupancyLimit
 from hidet.runtime.plans.spread import spread
 
 from .conftest import launch
 
-ROOM = Room(cores=132, shared_bytes=233472, most=8, fixed=1024)
+ROOM = OccupancyLimit(cores=132, shared_bytes=233472, most=8, fixed=1024)
 
 
 def held(step):

@@ -11,7 +11,7 @@ import pytest
 from hidet.runtime import Archive, Executor, Plan
 from hidet.runtime.binding.memory import array_of, to_device
 from hidet.runtime.devices.device import attribute, cuda_capability, device_count
-from hidet.runtime.plans.room import Room
+from hidet.runtime.plans.occupancy import OccupancyLimit
 from hidet.toolchain import compile_cuda
 
 from .conftest import ARCH, buffer, launch
@@ -86,7 +86,7 @@ def archive(load, waits):
         buffer("y", "output", blocks, COUNT),
     )
     wide = {"grid": (blocks, 1, 1), "block": (THREADS, 1, 1), "waits": True}
-    known = {"room": Room(blocks, 1, 1, 0)}
+    known = {"room": OccupancyLimit(blocks, 1, 1, 0)}
     steps = (
         launch("begin", [0], [1, 2], COUNT, block=(THREADS, 1, 1)),
         launch("over", [1, 2], [3], COUNT, **wide, **known, signals=True, in_place=((3, 1),)),

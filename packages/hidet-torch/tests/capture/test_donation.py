@@ -31,7 +31,7 @@ def held(module: nn.Module) -> int:
     return sum(each.untyped_storage().nbytes() for each in module.parameters())
 
 
-def stealing(module: nn.Module, **more: Any) -> Any:
+def donating(module: nn.Module, **more: Any) -> Any:
     options = {"steal_weights": True, "use_fp16": True, **more}
     return torch.compile(module, backend=hidet, options=options)
 
@@ -40,7 +40,7 @@ def stealing(module: nn.Module, **more: Any) -> Any:
 def test_memory_of_weights_that_are_read_in_another_form_is_given_back() -> None:
     net, x = model(SIZE), torch.randn(2, SIZE)
     expected, before = net(x), held(net)
-    fast = stealing(net)
+    fast = donating(net)
     torch.testing.assert_close(fast(x), expected, rtol=1e-2, atol=1e-2)
     assert before > 2 * 4 * SIZE * SIZE
     assert held(net) == 0
@@ -87,7 +87,7 @@ def test_the_process_is_smaller_afterwards() -> None:
 @torch.no_grad()
 def test_whoever_uses_such_a_weight_afterwards_is_told() -> None:
     net, x = model(), torch.randn(3, 32)
-    fast = stealing(net)
+    fast = donating(net)
     fast(x)
     with pytest.raises(RuntimeError):
         net(x)
@@ -104,7 +104,7 @@ def test_whoever_uses_such_a_weight_afterwards_is_told() -> None:
 def test_new_weights_are_compiled_anew() -> None:
     net, other, x = model(), model(), torch.randn(3, 32)
     expected = other(x)
-    fast = stealing(net)
+    fast = donating(net)
     fast(x)
     net.load_state_dict(other.state_dict(), assign=True)
     torch.testing.assert_close(fast(x), expected, rtol=1e-2, atol=1e-2)
@@ -114,7 +114,7 @@ def test_new_weights_are_compiled_anew() -> None:
 def test_weights_that_are_read_as_they_are_stay() -> None:
     net, x = model(), torch.randn(3, 32)
     before, expected = held(net), net(x)
-    torch.testing.assert_close(stealing(net, use_fp16=False)(x), expected)
+    torch.testing.assert_close(donating(net, use_fp16=False)(x), expected)
     assert held(net) == before
     torch.testing.assert_close(net(x), expected)
 
@@ -134,7 +134,7 @@ class Tied(nn.Module):
 def test_a_weight_that_something_else_reads_stays() -> None:
     net, at = Tied().eval(), torch.tensor([1, 2, 3])
     expected = net(at)
-    torch.testing.assert_close(stealing(net)(at), expected, rtol=1e-2, atol=2e-2)
+    torch.testing.assert_close(donating(net)(at), expected, rtol=1e-2, atol=2e-2)
     torch.testing.assert_close(net(at), expected)
 
 

@@ -28,7 +28,7 @@ from hidet.ops.products.attention import Attention
 from hidet.ops.products.matmul import Linear, Matmul
 from hidet.ops.tensors.pad import Pad
 from hidet.optimize.layout.even_forms import EVEN_BYTES, LINE_BYTES, is_odd
-from hidet.schedules.attention import FEW_ROWS
+from hidet.schedules.attention import SMALL_M
 
 TESTS = frozenset({"floor", "ceil", "trunc", "rint", "isnan", "isinf", "isfinite", "signbit"})
 """Functions of floats that jump."""
@@ -118,7 +118,7 @@ def read_by_all(op: Op, position: int) -> bool:
     if not isinstance(op, Attention) or position not in (1, 2):
         return False
     rows = op.q.shape[-2]
-    return not isinstance(rows, int) or rows > FEW_ROWS
+    return not isinstance(rows, int) or rows > SMALL_M
 
 
 def evens_rows(op: Op, reader: Op) -> bool:

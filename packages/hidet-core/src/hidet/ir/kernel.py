@@ -20,7 +20,7 @@ class KernelKind(StrEnum):
     CPU = "cpu"
 
 
-class LetsNext(StrEnum):
+class PdlTrigger(StrEnum):
     """When a kernel lets the next one begin, where launches may begin early at all."""
 
     START = "start"
@@ -44,7 +44,7 @@ class Launch(Node):
     """Blocks that should fit one multiprocessor; 0 leaves it to the compiler."""
     max_blocks: int = 0
     """Blocks that a multiprocessor holds at once at most; 0: as many as fit."""
-    lets_next: LetsNext = LetsNext.READ
+    pdl_trigger: PdlTrigger = PdlTrigger.READ
     """When the next kernel may begin; if not once all is read, these blocks may lie unevenly."""
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from hidet.types import DType
 
 INFINITY = math.inf
-remembered = lru_cache(maxsize=1 << 14)
+cached = lru_cache(maxsize=1 << 14)
 """Programs ask for the same few sets again and again."""
 
 
@@ -112,7 +112,7 @@ def fit(result: Range, of: DType) -> Range:
     return result if result.within(int(low), int(high)) else Range(int(low), int(high))
 
 
-@remembered
+@cached
 def both(a: Range, b: Range) -> Range:
     """Numbers in both ranges; where congruences differ, the stronger one is kept."""
     finer = a if a.divisor == 0 or (b.divisor != 0 and a.divisor >= b.divisor) else b
@@ -128,7 +128,7 @@ def either(a: Range, b: Range) -> Range:
     return span(min(a.least, b.least), max(a.most, b.most), divisor, a.remainder)
 
 
-@remembered
+@cached
 def plus(a: Range, b: Range) -> Range:
     """Sums."""
     if a.divisor == 0 and b.divisor == 0:
@@ -142,7 +142,7 @@ def scaled(a: Range, factor: int) -> Range:
     return times(a, exactly(factor))
 
 
-@remembered
+@cached
 def times(a: Range, b: Range) -> Range:
     """Products."""
     if a.divisor == 0 and b.divisor == 0:
@@ -157,7 +157,7 @@ def product(x: float, y: float) -> float:
     return 0 if x == 0 or y == 0 else x * y
 
 
-@remembered
+@cached
 def floor_quotient(a: Range, b: Range) -> Range:
     """Quotients rounded down; no divisor is zero."""
     by = b.single
@@ -182,7 +182,7 @@ def floored(x: float, by: float) -> float:
     return int(x) // int(by)
 
 
-@remembered
+@cached
 def floor_remainder(a: Range, b: Range) -> Range:
     """Remainders with the sign of the divisor; no divisor is zero."""
     by = b.single

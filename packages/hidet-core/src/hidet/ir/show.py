@@ -26,7 +26,7 @@ from hidet.ir.expr import (
     Unary,
     Var,
 )
-from hidet.ir.kernel import Call, Kernel, Launch, LetsNext, Module, TensorMap
+from hidet.ir.kernel import Call, Kernel, Launch, Module, PdlTrigger, TensorMap
 from hidet.ir.node import Node
 from hidet.ir.stmt import (
     Assert,
@@ -212,8 +212,8 @@ class Printer:
             parts.append(f"at least {launch.min_blocks} blocks")
         if launch.max_blocks:
             parts.append(f"at most {launch.max_blocks} blocks")
-        if launch.lets_next is not LetsNext.READ:
-            parts.append(f"lets the next begin at its {launch.lets_next}")
+        if launch.pdl_trigger is not PdlTrigger.READ:
+            parts.append(f"lets the next begin at its {launch.pdl_trigger}")
         return ", ".join(parts)
 
     def kernel(self, kernel: Kernel) -> str:

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any
 
 from hidet.errors import BadArchive, InternalError, Place
-from hidet.ir.kernel import Kernel, KernelKind, LetsNext
+from hidet.ir.kernel import Kernel, KernelKind, PdlTrigger
 from hidet.ir.node import Node
 from hidet.ir.stmt import LoopKind
 from hidet.ir.walk import postorder
@@ -25,7 +25,7 @@ RECORDS: dict[str, type[Any]] = {
 }
 """Dataclasses that fields hold, beside nodes."""
 NAMES: dict[str, type[StrEnum]] = {
-    each.__name__: each for each in (LoopKind, KernelKind, LetsNext, Scope)
+    each.__name__: each for each in (LoopKind, KernelKind, PdlTrigger, Scope)
 }
 DAMAGE = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 """What reading a text raises that is not what it should be."""

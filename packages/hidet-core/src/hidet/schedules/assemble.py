@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hidet.ir.expr import Expr, Var
-from hidet.ir.kernel import Call, Kernel, LetsNext, Module
+from hidet.ir.kernel import Call, Kernel, Module, PdlTrigger
 from hidet.ir.walk import substitute, substitute_body, variables
 from hidet.lang import ScriptFunction
 from hidet.types import TensorType
@@ -63,8 +63,8 @@ def marked(
     return replace(module, kernels=(*before, changed))
 
 
-def letting_next(module: Module, when: LetsNext) -> Module:
+def with_pdl_trigger(module: Module, when: PdlTrigger) -> Module:
     """The same, whose last kernel lets the next one begin at another time."""
     *before, kernel = module.kernels
-    launch = replace(kernel.launch, lets_next=when)
+    launch = replace(kernel.launch, pdl_trigger=when)
     return replace(module, kernels=(*before, replace(kernel, launch=launch)))

@@ -17,7 +17,7 @@ from hidet.schedules.contraction import Index, digits
 from hidet.schedules.typical import estimated, size_bytes
 from hidet.types import Size, TensorType, f32
 
-FEW_ROWS = 64
+SMALL_M = 64
 """As many as one block takes with ease."""
 
 
@@ -26,7 +26,7 @@ class Rows:
     """The rows of q in stacks, each of which reads one head of k and v."""
 
     op: Attention
-    few: int = FEW_ROWS
+    few: int = SMALL_M
     """Rows of a head of q below which heads are put together."""
 
     @property
@@ -160,4 +160,4 @@ def types_of(op: Attention) -> dict[str, TensorType]:
     return {"q": op.q, "k": op.k, "v": op.v, "mask": mask_type(op)}
 
 
-__all__ = ["FEW_ROWS", "Rows", "is_sized", "mask_type", "rows_of", "types_of"]
+__all__ = ["SMALL_M", "Rows", "is_sized", "mask_type", "rows_of", "types_of"]

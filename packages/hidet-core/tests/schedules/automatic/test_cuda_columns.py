@@ -6,7 +6,7 @@ import pytest
 from hidet import ops
 from hidet.build.planning.recipe import room_of
 from hidet.compute import Input
-from hidet.ir.kernel import LetsNext
+from hidet.ir.kernel import PdlTrigger
 from hidet.passes.launches.signal_next import signals
 from hidet.passes.pipeline import lower
 from hidet.schedules.automatic.cuda.column_shape import choose_columns, power
@@ -111,22 +111,22 @@ def test_most_multiprocessors_have_a_block_in_the_smallest_clusters(
 @pytest.mark.parametrize(
     ("shape", "when"),
     [
-        ((4096, 4096), LetsNext.START),  # a place beside each block
-        ((1024, 65536), LetsNext.END),  # none
-        ((8192, 2048), LetsNext.END),  # in clusters of eight
-        ((49, 2048), LetsNext.READ),
+        ((4096, 4096), PdlTrigger.START),  # a place beside each block
+        ((1024, 65536), PdlTrigger.END),  # none
+        ((8192, 2048), PdlTrigger.END),  # in clusters of eight
+        ((49, 2048), PdlTrigger.READ),
     ],
     ids=str,
 )
 def test_the_next_kernel_begins_where_it_finds_places_alike(made, shape, when):
     (kernel,) = made(lambda x: ops.sum(x, (0,)), f16[shape]).module.kernels
-    assert kernel.launch.lets_next is when
+    assert kernel.launch.pdl_trigger is when
     lowered = lower(kernel, overlap=HOPPER.cores * HOPPER.max_threads_per_sm)
-    assert signals(lowered) == (when is not LetsNext.END)
+    assert signals(lowered) == (when is not PdlTrigger.END)
     room = room_of(lowered, HOPPER)
     assert (room is None) == (kernel.launch.cluster == (8, 1, 1))
     if room is not None:
-        assert room.few == (1 if when is LetsNext.READ else room.most)
+        assert room.few == (1 if when is PdlTrigger.READ else room.most)
 
 
 def test_blocks_tell_their_parts_and_wait_for_no_others(made):

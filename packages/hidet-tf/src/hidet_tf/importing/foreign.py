@@ -117,7 +117,7 @@ class Left:
         stateful = run.is_stateful
         payload = None if stateful else run.region.graph_def().SerializeToString()
         operands = tuple(self.closure.operands)
-        step = as_step(run if stateful else lending(run.function))
+        step = as_step(run if stateful else on_aliases(run.function))
         return HostCall(self.op.type, operands, tuple(types), step, payload, stateful)
 
 
@@ -172,7 +172,7 @@ def as_step(run: Callable[..., Sequence[Any]]) -> HostStep:
     return numpy_step(lambda *arrays: [*map(np.asarray, run(*arrays))])
 
 
-def lending(function: Any) -> Callable[..., Sequence[Any]]:
+def on_aliases(function: Any) -> Callable[..., Sequence[Any]]:
     """A function without state on arrays, which it reads where they lie."""
     return lambda *arrays: function(*map(lent, arrays))
 
@@ -180,4 +180,4 @@ def lending(function: Any) -> Callable[..., Sequence[Any]]:
 def steps(host: Mapping[str, bytes]) -> Mapping[str, HostStep]:
     """The host steps of a file, from the regions that it keeps."""
     graph = tf.compat.v1.GraphDef.FromString
-    return {key: as_step(lending(function_of(graph(kept)))) for key, kept in host.items()}
+    return {key: as_step(on_aliases(function_of(graph(kept)))) for key, kept in host.items()}

@@ -16,7 +16,7 @@ from hidet_torch.calling.correctness import report_first
 from hidet_torch.calling.fixed import is_plain
 from hidet_torch.calling.run import CompiledCall
 from hidet_torch.calling.uncompiled import EagerCall
-from hidet_torch.capture.donation import steal
+from hidet_torch.capture.donation import donate
 from hidet_torch.importing.imported import Imported
 from hidet_torch.importing.importer import import_graph
 from hidet_torch.importing.refused import Refused
@@ -46,12 +46,12 @@ def compile_inference(
         if has_nothing_to_compile(imported.coverage):
             return EagerCall(graph_module, imported.coverage, is_plain(imported))
         call = CompiledCall(imported, settings.use_graph)
-        stealing = partial(steal, call.weights, imported, frozen)
+        donating = partial(donate, call.weights, imported, frozen)
         if settings.correctness_report:  # it reads the weights, which are given away after it
-            then = stealing if settings.steal_weights else None
+            then = donating if settings.steal_weights else None
             report_first(call, graph_module, frozen, settings, then)
         elif settings.steal_weights:
-            stealing()
+            donating()
         return call
 
 

@@ -8,7 +8,7 @@ import torch
 
 from hidet_torch.converters.whole import LINEAR
 from hidet_torch.importing.imported import Imported
-from hidet_torch.weights.aliasing import lend
+from hidet_torch.weights.aliasing import alias_weights
 from hidet_torch.weights.weight import Weight, is_gone, lies_in
 from hidet_torch.weights.weights import LIVE, Weights
 
@@ -31,7 +31,7 @@ RAISING = frozenset(
 and end the process."""
 
 
-def steal(
+def donate(
     weights: Weights, imported: Imported, frozen: Mapping[torch.fx.Node, torch.Tensor]
 ) -> int:
     """Give back the memory of the model's weights that nothing reads any more; how many bytes.
@@ -40,8 +40,8 @@ def steal(
     packed, folded) is what calls read are gone. A weight stays where its memory is shared with
     anything else, and where PyTorch could not tell the user that it is gone.
     """
-    saved = lend(weights)
-    weights.lend_again = lend
+    saved = alias_weights(weights)
+    weights.alias_again = alias_weights
     guarded = {id(tensor) for node, tensor in frozen.items() if only_raising(node)}
     assert weights.runner is not None
     runner = weights.runner

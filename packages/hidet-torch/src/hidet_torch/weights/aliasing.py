@@ -23,7 +23,7 @@ from hidet_torch.weights.weight import Weight, is_gone, is_same
 from hidet_torch.weights.weights import LIVE, Weights
 
 
-def lend(weights: Weights) -> int:
+def alias_weights(weights: Weights) -> int:
     """Let weights lie in what is derived of them, where they can; how many bytes that saves.
 
     Where Dynamo guards the strides of the model's tensors, these stay as they are.

@@ -27,7 +27,7 @@ class Weights(CoreWeights[Weight]):
         """Where weights lie in what is derived of them: see `aliasing`."""
         self.strides_stay = TracingContext.try_get() is not None
         """Whether Dynamo guards how the model's tensors lie."""
-        self.lend_again: Callable[[Weights], object] = lambda weights: None
+        self.alias_again: Callable[[Weights], object] = lambda weights: None
         """Sets tensors that were put elsewhere to be views again."""
         self.fixed: list[tuple[torch.Tensor, int, int]] = []
         """What else was derived from when weights went, as it was then."""
@@ -83,7 +83,7 @@ class Weights(CoreWeights[Weight]):
             )
 
     def renewed(self) -> None:
-        self.lend_again(self)
+        self.alias_again(self)
 
     def replace(self, others: Mapping[int, torch.Tensor]) -> None:
         """Read other tensors from the next call on, given by the id of those they stand for."""

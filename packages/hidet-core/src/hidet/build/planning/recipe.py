@@ -18,14 +18,14 @@ from hidet.build.reports import record
 from hidet.codegen.common.function import Function
 from hidet.errors import InternalError
 from hidet.ir.expr import Const, Expr, Var
-from hidet.ir.kernel import Kernel, KernelKind, LetsNext, TensorMap
+from hidet.ir.kernel import Kernel, KernelKind, PdlTrigger, TensorMap
 from hidet.passes.base import Observer
 from hidet.passes.launches.overlap_launches import waits_first
 from hidet.passes.launches.signal_next import signals
 from hidet.runtime.plans.kernel_note import KernelNote
 from hidet.runtime.plans.maps import Map, map_of
+from hidet.runtime.plans.occupancy import OccupancyLimit
 from hidet.runtime.plans.plan import Argument, Launch, Pointer, Scalar, has_fixed_sizes
-from hidet.runtime.plans.room import Room
 from hidet.runtime.plans.sizes import Relation
 from hidet.target import PAIR, Target
 from hidet.types import TensorType, f32
@@ -102,16 +102,16 @@ def shared_bytes(kernel: Kernel, target: Target) -> int:
     return max(needed, target.shared_bytes_per_sm // (most + 1) + 1) if most else needed
 
 
-def room_of(lowered: Kernel, target: Target) -> Room | None:
+def room_of(lowered: Kernel, target: Target) -> OccupancyLimit | None:
     """Where the blocks of a kernel go that may begin before those of another have ended; None for
     large clusters that are not kept apart: how those come to lie is not known."""
     sizes = lowered.launch
-    cluster, uneven = prod(sizes.cluster), sizes.lets_next is not LetsNext.READ
+    cluster, uneven = prod(sizes.cluster), sizes.pdl_trigger is not PdlTrigger.READ
     if uneven and cluster > PAIR:
         return None
     most = target.resident_blocks(prod(map(fixed, sizes.block)))
     arrays = limits.shared_bytes(lowered) - sizes.shared_bytes
-    return Room(
+    return OccupancyLimit(
         target.cores_in_clusters(cluster),
         target.shared_bytes_per_sm,
         most,

@@ -11,7 +11,7 @@ from functools import partial
 from math import prod
 
 from hidet.ir.expr import Const, Expr, Var
-from hidet.ir.kernel import Kernel, LetsNext
+from hidet.ir.kernel import Kernel, PdlTrigger
 from hidet.ir.stmt import Body, If, Invoke, Stmt
 from hidet.ir.walk import find
 from hidet.passes.base import Pass, with_body
@@ -47,9 +47,9 @@ def signalling(kernel: Kernel, at_once: int) -> Kernel:
     blocks, threads = known_size(kernel.launch.grid), known_size(kernel.launch.block)
     if threads < LEAST and not 0 < blocks * threads <= at_once:
         return kernel
-    when = LetsNext.START if blocks * threads > at_once else kernel.launch.lets_next
-    if when is not LetsNext.START:
-        return kernel if when is LetsNext.END else behind_reads(kernel)
+    when = PdlTrigger.START if blocks * threads > at_once else kernel.launch.pdl_trigger
+    if when is not PdlTrigger.START:
+        return kernel if when is PdlTrigger.END else behind_reads(kernel)
     place = after_wait(kernel)
     return with_body(kernel, (*kernel.body[:place], Invoke(SIGNAL), *kernel.body[place:]))
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from hidet.runtime.plans.kernel_note import KernelNote
 from hidet.runtime.plans.maps import Map
-from hidet.runtime.plans.room import Room
+from hidet.runtime.plans.occupancy import OccupancyLimit
 from hidet.runtime.plans.sizes import Relation, Size
 from hidet.types import dtype
 
@@ -108,7 +108,7 @@ class Launch:
     waits: bool = False
     signals: bool = False
     in_place: tuple[tuple[int, int], ...] = ()
-    room: Room | None = None
+    room: OccupancyLimit | None = None
     ahead: tuple[int, ...] = ()
     when: tuple[Relation, ...] = ()
 

@@ -9,6 +9,7 @@ from typing import Any, cast, get_args
 from hidet.errors import BadArchive
 from hidet.runtime.plans.kernel_note import read_note
 from hidet.runtime.plans.maps import Map, read_map
+from hidet.runtime.plans.occupancy import OccupancyLimit
 from hidet.runtime.plans.plan import (
     Argument,
     Branch,
@@ -29,7 +30,6 @@ from hidet.runtime.plans.plan import (
     arguments,
     is_range,
 )
-from hidet.runtime.plans.room import Room
 from hidet.runtime.plans.sizes import RELATIONS, Relation, Size, checked_size
 from hidet.types import dtype
 
@@ -305,15 +305,17 @@ class Reader:
         """A size over these."""
         return checked_size(data, self.sizes, where)
 
-    def room(self, data: Any, where: str) -> Room | None:
+    def room(self, data: Any, where: str) -> OccupancyLimit | None:
         """Where the blocks of a launch go, if that is known."""
         if data is None:
             return None
         fields = self.mapping(data, where)
-        cores, *more = self.whole([fields.get(each.name) for each in fields_of(Room)], where)
+        cores, *more = self.whole(
+            [fields.get(each.name) for each in fields_of(OccupancyLimit)], where
+        )
         if cores < 1 or min(more) < 0:
             raise BadArchive(f"{where} has {cores} multiprocessors and {more}")
-        return Room(cores, *more)
+        return OccupancyLimit(cores, *more)
 
     def argument(self, data: Any, where: str) -> Argument:
         """One argument of a launch."""

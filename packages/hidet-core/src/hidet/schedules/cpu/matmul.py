@@ -36,10 +36,10 @@ def is_float(op: Matmul | Linear) -> bool:
 def in_panels(op: Matmul | Linear) -> bool:
     """Whether it is of floats with more than a few rows, or of 8-bit integers."""
     p = product_of(op)
-    return (is_integers(p) and not p.empty) or (is_float(op) and not few_rows(op))
+    return (is_integers(p) and not p.empty) or (is_float(op) and not is_small_m(op))
 
 
-def few_rows(op: Matmul | Linear) -> bool:
+def is_small_m(op: Matmul | Linear) -> bool:
     """Whether so few rows share a matrix that making panels of it costs more than it saves."""
     m = product_of(op).m
     return isinstance(m, int) and m <= FEW

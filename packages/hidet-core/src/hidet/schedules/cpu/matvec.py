@@ -26,7 +26,7 @@ from hidet.ops.products.matmul import Linear, Matmul
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.contraction import names_of
-from hidet.schedules.cpu.matmul import few_rows, is_float
+from hidet.schedules.cpu.matmul import is_float, is_small_m
 from hidet.schedules.cpu.matvec_columns import along_columns
 from hidet.schedules.product import Product, product_of
 from hidet.schedules.space import choice
@@ -66,7 +66,7 @@ class Columns:
 
 @schedule_for(
     Matmul, Linear, target="cpu", space=Columns,
-    when=lambda op, target: is_float(op) and few_rows(op),
+    when=lambda op, target: is_float(op) and is_small_m(op),
 )  # fmt: skip
 def matvec(op: Matmul | Linear, target: Target, point: Columns) -> Scheduled:
     """Sums over vectors along k, or along the columns, whichever lie in a line."""

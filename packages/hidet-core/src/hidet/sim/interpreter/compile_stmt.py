@@ -35,7 +35,7 @@ from hidet.sim.interpreter.actions import Actions
 from hidet.sim.interpreter.compile_expr import Code, Expressions
 from hidet.sim.interpreter.context import Call
 from hidet.sim.threads.fork import forked, joined
-from hidet.sim.threads.going import Going, Waiting, narrowed, staying, together, union
+from hidet.sim.threads.going import Going, Waiting, narrowed, remaining, together, union
 from hidet.sim.threads.simt_group import SimtGroup
 from hidet.sim.threads.spin import Spin
 from hidet.sim.values import Mask, some, varies
@@ -183,7 +183,7 @@ class Statements:
                 if going is None:
                     break
                 turning = going
-            return staying(simt, mask)
+            return remaining(simt, mask)
 
         return run
 
@@ -206,7 +206,7 @@ class Statements:
                     spin.turned(turning)
                 yield
             spin.end()
-            return staying(simt, mask)
+            return remaining(simt, mask)
 
         return run
 

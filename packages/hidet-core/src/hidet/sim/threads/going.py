@@ -51,6 +51,6 @@ def union(ends: list[Going], whole: Mask) -> Going:
     return whole if every(both == whole) else both
 
 
-def staying(simt: SimtGroup, mask: Mask) -> Going:
+def remaining(simt: SimtGroup, mask: Mask) -> Going:
     """The threads of the mask that have not left the kernel."""
     return narrowed(mask, ~simt.exited) if some(simt.exited) else mask

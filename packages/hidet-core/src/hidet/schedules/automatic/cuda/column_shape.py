@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from hidet.compute import Reduce
 from hidet.ir.expr import Var
-from hidet.ir.kernel import LetsNext
+from hidet.ir.kernel import PdlTrigger
 from hidet.schedules.automatic.access import (
     known_product,
     mostly_contiguous,
@@ -45,7 +45,7 @@ class Columns:
     across: int
     deep: int
     blocks: int = 1
-    lets_next: LetsNext = LetsNext.READ
+    pdl_trigger: PdlTrigger = PdlTrigger.READ
 
     @property
     def threads(self) -> int:
@@ -100,7 +100,7 @@ def spread(alone: Columns, chunks: int, around: int, deepest: int, target: Targe
     from the start on: each finds as many places then.
     """
     if -(-chunks // alone.across) * around >= 2 * target.cores:
-        return replace(alone, lets_next=LetsNext.END)
+        return replace(alone, pdl_trigger=PdlTrigger.END)
     across = min(alone.across, NARROW)
     tiles = -(-chunks // across) * around
     large = tiles <= 2 * target.cores and deepest * across >= FEW * LARGE
@@ -114,8 +114,10 @@ def spread(alone: Columns, chunks: int, around: int, deepest: int, target: Targe
     if 2 < blocks <= target.max_blocks_per_cluster // 2:  # smaller ones lie more evenly
         blocks, threads = 2 * blocks, threads // 2
     beside = 2 * tiles * blocks <= target.cores * (TOGETHER // threads) and blocks <= PAIR
-    lets_next = LetsNext.START if beside else LetsNext.END
-    return replace(alone, across=across, deep=threads // across, blocks=blocks, lets_next=lets_next)
+    pdl_trigger = PdlTrigger.START if beside else PdlTrigger.END
+    return replace(
+        alone, across=across, deep=threads // across, blocks=blocks, pdl_trigger=pdl_trigger
+    )
 
 
 def on_most(blocks: int, target: Target) -> bool:

@@ -92,7 +92,7 @@ def columns_kernel(
             work.elements()
 
     grid = (wrap(work.blocks), ONE, ONE)
-    launch = replace(columns.kernel.launch, grid=grid, lets_next=shape.lets_next)
+    launch = replace(columns.kernel.launch, grid=grid, pdl_trigger=shape.pdl_trigger)
     return replace(columns.kernel, launch=launch, once=work.once())
 
 

@@ -170,7 +170,7 @@ def conv_overlap(op: Conv, target: Target, point: OverlapTile) -> Scheduled:
 def overlapped(name: str, p: Overlap, point: OverlapTile, target: Target) -> Module:
     """The convolution as one kernel."""
     each, tiles, across = point.tiles(p)
-    seats, stages = point.resident(p, target) * target.cores, point.stages
+    persistent, stages = point.resident(p, target) * target.cores, point.stages
     (rows, columns), length = point.block, point.length(p)
     dtype, bias_type = p.a.dtype, operand_type(p.bias, p.c)
 
@@ -179,7 +179,7 @@ def overlapped(name: str, p: Overlap, point: OverlapTile, target: Target) -> Mod
         @script(a=p.a, b=p.b, bias=bias_type, c=p.c)
         def product(a: Global, b: Global, bias: Global, c: Global) -> None:
             attr.func_name = name
-            attr.cuda_grid_dim = (minimum(tiles, seats), across)
+            attr.cuda_grid_dim = (minimum(tiles, persistent), across)
             attr.cuda_block_dim = point.threads
             attr.cuda_min_blocks = point.resident(p, target)
             taps = shared_tensor(dtype, (p.k // LINE, columns + APART, LINE))

@@ -9,7 +9,7 @@ from math import log2, prod
 from typing import Any
 
 from hidet.cost import REACHED_RATE, Work
-from hidet.ir.kernel import LetsNext
+from hidet.ir.kernel import PdlTrigger
 from hidet.lang import cdiv, minimum
 from hidet.schedules.contraction import Contraction
 from hidet.schedules.cuda.cluster_partials import partials_shape
@@ -122,7 +122,7 @@ class Warpgroups(Formed):
         found: Size = minimum(self.tiles(p), self.resident(p, target) * target.cores)
         return found
 
-    def lets_next(self, p: Contraction, target: Target) -> LetsNext:
+    def pdl_trigger(self, p: Contraction, target: Target) -> PdlTrigger:
         """When the next kernel may begin: at the end of blocks that are alone on multiprocessors
         and take tiles in turns, since some of them have fewer and are done long before the others.
         Llama's gate product, 256 tiles on 132 multiprocessors: blocks of the next kernel that began
@@ -130,7 +130,7 @@ class Warpgroups(Formed):
         tiles = self.tiles(p)
         alone = self.slices == 1 and self.resident(p, target) == 1
         in_turns = isinstance(tiles, int) and tiles > target.cores
-        return LetsNext.END if alone and in_turns else LetsNext.READ
+        return PdlTrigger.END if alone and in_turns else PdlTrigger.READ
 
     def turns(self, p: Contraction) -> int:
         """In how many k-iterations a block multiplies a tile; an estimate if k is unknown."""

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from hidet.ir.expr import Var
 from hidet.ir.kernel import Module
 from hidet.lang import Global, ScriptFunction, attr, meta, script, script_module, shared_tensor
-from hidet.schedules.assemble import assemble, letting_next, marked, operand_type
+from hidet.schedules.assemble import assemble, marked, operand_type, with_pdl_trigger
 from hidet.schedules.base import AccumulatorEpilogue
 from hidet.schedules.contraction import Contraction, names_of
 from hidet.schedules.cuda.cluster_partials import ClusterPartials, partials_shape
@@ -86,5 +86,5 @@ def contraction(
     tensors = {"bias": operand_type(p.bias, p.c), "c": p.c}
     kernel = by_warpgroups(name, p, point, target, tensors, end)
     made = assemble(name, [kernel], names_of(p), ["c"])
-    made = letting_next(made, point.lets_next(p, target))
+    made = with_pdl_trigger(made, point.pdl_trigger(p, target))
     return marked(made, early=["bias"] if early else [], ahead=point.ahead(p))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Room:
+class OccupancyLimit:
     """Where the blocks of a launch go: as many as `cores` fill so many multiprocessors, each with
     `shared_bytes` of shared memory and places for `most` blocks that take none; a block takes
     `fixed` bytes beside what is dynamic. `few` blocks on one are no loss, even if others have none.
