@@ -7,8 +7,10 @@
 A network has a process of its own, in which the systems take turns call by call on the same
 weights and inputs. Milliseconds are those between two events around a call, so what a call costs
 the host counts; "in a row" are those of a call among twenty that follow each other. Errors are
-those against float64 on the same weights. So many networks as `--at-once` says are compiled side
-by side, which disturbs the seconds that it takes; all are compiled before the first is timed.
+those against float64 on the same weights. Hidet is called in two ways: behind `torch.compile`,
+whose guards look at each module of the model in each call, and by `hidet_torch.compile`, which
+took the model up as a whole. So many networks as `--at-once` says are compiled side by side, which
+disturbs the seconds that it takes; all are compiled before the first is timed.
 """
 
 from __future__ import annotations
@@ -46,7 +48,8 @@ NETWORKS = (
     *("efficientnet_b0", "convnext_t", "swin_t", "whisper_encoder"),
     *("regnet", "segformer_b0", "dinov2", "modernbert", "electra", "qwen2"),
 )
-USUAL = ("eager in a CUDA graph", "inductor", "hidet")
+OURS = ("hidet", "hidet_torch.compile")
+USUAL = ("eager in a CUDA graph", "inductor", *OURS)
 IN_A_ROW = 20
 
 
@@ -153,6 +156,24 @@ def gpu_table(rows: Sequence[GpuRow]) -> str:
     return table((*headings, "compile s", "error"), lines)
 
 
+def summary(rows: Sequence[GpuRow]) -> str:
+    """How many times as long the best peer takes as each of our two calls."""
+    lines = []
+    for system in OURS:
+        ours = {row.network: row for row in rows if row.system == system}
+        for what, of in (("single calls", "milliseconds"), ("calls in a row", "in_a_row")):
+            ratios = {
+                name: min(getattr(peer, of) for peer in peers) / getattr(row, of)
+                for name, row in ours.items()
+                if (peers := [p for p in rows if p.network == name and p.system not in OURS])
+            }
+            if ratios:
+                least = min(ratios, key=ratios.__getitem__)
+                mean = statistics.geometric_mean(ratios.values())
+                lines.append(f"- {system}, {what}: {mean:.2f}; {ratios[least]:.2f} for {least}")
+    return "\n".join(["Best peer / ours, the geometric mean and the least:", "", *lines])
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command."""
     asked = parse(arguments)
@@ -164,7 +185,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows = [row for child in started for row in child.rows()]
     if asked.json:
         asked.json.write_text(json.dumps([asdict(row) for row in rows], indent=1))
-    text = f"{headline(machine('cuda'))}\n\n{gpu_table(rows)}\n"
+    text = f"{headline(machine('cuda'))}\n\n{gpu_table(rows)}\n\n{summary(rows)}\n"
     print(text)
     if asked.json:
         asked.json.with_suffix(".md").write_text(text)
