@@ -6,6 +6,7 @@ import pytest
 from hidet.build.target import target_of_device
 from hidet.errors import BadArgument
 from hidet.target import Target
+from hidet.target.measured import H200, MULTIPLIED
 
 NAMES = [
     *("sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_120"),
@@ -125,3 +126,16 @@ def test_what_nobody_measured_counts_as_an_h200():
 )
 def test_which_gpus_run_code(name, capability, runs):
     assert Target.parse(name).runs_on(capability) is runs
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_86", "sm_89", "sm_120"])
+def test_mma_sync_reaches_most_of_a_rate_that_is_its_own(arch):
+    # What is published of Hopper is the rate of wgmma, of which mma.sync reaches a half.
+    measured = Target.parse(arch).measured
+    assert measured.mma.multiplied == MULTIPLIED > H200.mma.multiplied
+    assert measured.mma.feed == H200.mma.feed
+
+
+def test_a_gpu_that_was_measured_has_its_own_figures():
+    assert Target.parse("sm_90a").measured is Target.parse("sm_90").measured is H200
+    assert Target.parse("sm_100").measured.mma.multiplied < H200.mma.multiplied

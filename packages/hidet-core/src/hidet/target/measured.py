@@ -1,12 +1,14 @@
 """What was measured of GPUs, where nothing is published: schedules count with it in estimates.
 
-A GPU that is measured gets a row in `MEASURED`; until then the H200's stand for it. Nothing here
-changes what a kernel computes, only which of several is chosen.
+A GPU that is measured gets a row in `MEASURED`; until then the H200's stand for it, but for what
+follows from published rates. Nothing here changes what a kernel computes, only which of several is
+chosen.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 
-from hidet.target.gpus import Capability
+from hidet.target.gpus import GPUS, Capability
 
 
 @dataclass(frozen=True)
@@ -184,10 +186,12 @@ H200 = Measured(
     name="H200",
     cores=132,
     clusters={2: 66, 3: 39, 4: 30, 6: 16, 8: 15},  # of groups of 16 or 18
-    mma=MmaTimes(  # fitted to 470 points of 130 products and convolutions
+    # Fitted to 470 points of 130 products and convolutions; `multiplied` since fragments are loaded
+    # a step ahead, to 140 points of six.
+    mma=MmaTimes(
         feed=38e9,
         shared_feed=131e9,
-        multiplied=0.28,
+        multiplied=0.45,
         turn=0.08e-6,
         warp=0.3e-6,
         write=1.5e-10,
@@ -254,3 +258,24 @@ H200 = Measured(
 
 MEASURED: dict[Capability, Measured] = {(9, 0): H200}
 """By the compute capability that a device compiles for."""
+MULTIPLIED, ATTENDED = 0.9, 0.65
+"""The parts of the published rate that `mma.sync` reaches at most, in large products and in those
+of attention, where the rate is that of `mma.sync` itself; estimates."""
+
+
+@cache
+def measured_of(capability: Capability | None) -> Measured:
+    """What counts for a GPU of this compute capability.
+
+    `mma.sync` reaches a smaller part of what is published of the H200, since that is the rate of
+    `wgmma`: a multiprocessor of another GPU multiplies as fast, as far as its own units go.
+    """
+    if capability is None or capability in MEASURED or capability not in GPUS:
+        return MEASURED.get(capability or (9, 0), H200)
+    here, there = (GPUS[each].tensor["float16"] / GPUS[each].cores for each in (capability, (9, 0)))
+    times = H200.mma
+    return replace(
+        H200,
+        mma=replace(times, multiplied=min(MULTIPLIED, times.multiplied * there / here)),
+        attention=min(ATTENDED, H200.attention * there / here),
+    )

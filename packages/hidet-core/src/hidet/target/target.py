@@ -22,7 +22,7 @@ from hidet.target.gpus import (
     Capability,
     features,
 )
-from hidet.target.measured import H200, MEASURED, Measured
+from hidet.target.measured import Measured, measured_of
 
 SIMULATED = "sm_90a"
 """The device that the target `sim` simulates."""
@@ -114,8 +114,8 @@ class Target:
 
     @property
     def measured(self) -> Measured:
-        """What was measured of such a GPU; the H200's where nobody measured one."""
-        return H200 if self.capability is None else MEASURED.get(self.capability, H200)
+        """What was measured of such a GPU, or follows from what is published of it."""
+        return measured_of(self.capability)
 
     def has_feature(self, name: str) -> bool:
         """Whether the target has `name`; `BadArgument` for a name that no target has."""

@@ -47,6 +47,12 @@ class CopyPipeline:
         """What the next iteration reads is there, and the copies of iteration `following`, which is
         `ahead` of it, are on their way behind the others."""
         self.wait()
+        self.load(following, turns)
+
+    @part
+    def load(self, following: Int, turns: Any) -> None:
+        """The copies of an iteration are on their way behind the others; none of one after the
+        last."""
         if following < turns:
             self.source.load(following % self.stages, following)
         cp_async_commit_group()

@@ -138,28 +138,51 @@ class Warps(Tile):
 
         A fragment is two vectors of 16 bytes deep. `ldmatrix` turns elements of 16 bits alone.
         """
+        for deep in unroll(self.steps(operands)):
+            held_a, held_b = self.fragments(operands, 1)
+            self.load(operands, held_a, held_b, 0, number, deep)
+            self.add(held_a, held_b, sums, 0)
+
+    def steps(self, operands: Any) -> int:
+        """How many fragments a tile is deep."""
+        width: int = operands.a.side.dtype.nbytes
+        return self.depth * width // (2 * ACCESS_BYTES)
+
+    @part
+    def fragments(self, operands: Operands, sets: int) -> tuple[Registers, Registers]:
+        """Registers for a warp's fragments of both operands, of so many steps along k."""
+        (rows, columns), a, b = self.warp_tile, operands.a.side.dtype, operands.b.side.dtype
+        held_a = register_tensor(a, (sets, rows // 16, ACCESS_BYTES // a.nbytes))
+        held_b = register_tensor(b, (sets, columns // 16, ACCESS_BYTES // b.nbytes))
+        return held_a, held_b
+
+    @part
+    def load(
+        self, operands: Operands, held_a: Registers, held_b: Registers,
+        to: Int, number: Int, deep: Int,
+    ) -> None:  # fmt: skip
+        """A warp's fragments of a step along k come from a pair of tiles."""
         a, b = operands.a, operands.b
-        rows, columns = self.warp_tile
-        many_a, many_b, own = rows // 16, columns // 16, Fragments(a.side, b.side)
-        half, shape = own.half, f"m16n8k{2 * own.half}"
-        lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
-        row, column = self.origin(warp)
-        for deep in unroll(self.depth // (2 * half)):
-            part_a = register_tensor(a.side.dtype, (many_a, half))
-            part_b = register_tensor(b.side.dtype, (many_b, half))
-            for i in unroll(many_a):
-                down, right = own.a.task(lane, 0)
-                place = a.side.placed(row + i * 16, deep * 2 * half, down, right)
-                source = address(a.tiles, number, *place)
-                ldmatrix(address(part_a, i, 0), source, 4, not a.side.held_along_k)
-            for j in unroll(many_b):
-                down, right = own.b.task(lane, 0)
-                place = b.side.placed(column + j * 16, deep * 2 * half, down, right)
-                source = address(b.tiles, number, *place)
-                ldmatrix(address(part_b, j, 0), source, 4, not b.side.held_along_k)
-            for i, j in unroll(grid(many_a, many_b * 2)):
-                right = address(part_b, j // 2, j % 2 * (half // 2))
-                mma_sync(address(part_a, i, 0), right, address(sums, i, j, 0), shape)
+        own = Fragments(a.side, b.side)
+        (row, column), lane = self.origin(threadIdx.x // WARP), threadIdx.x % WARP
+        for i in unroll(held_a.shape[1]):
+            down, right = own.a.task(lane, 0)
+            place = a.side.placed(row + i * 16, deep * 2 * own.half, down, right)
+            source = address(a.tiles, number, *place)
+            ldmatrix(address(held_a, to, i, 0), source, 4, not a.side.held_along_k)
+        for j in unroll(held_b.shape[1]):
+            down, right = own.b.task(lane, 0)
+            place = b.side.placed(column + j * 16, deep * 2 * own.half, down, right)
+            source = address(b.tiles, number, *place)
+            ldmatrix(address(held_b, to, j, 0), source, 4, not b.side.held_along_k)
+
+    @part
+    def add(self, held_a: Registers, held_b: Registers, sums: Registers, at: Int) -> None:
+        """A warp adds the product of the fragments of a step along k to its sums."""
+        half = held_a.shape[2]
+        for i, j in unroll(grid(held_a.shape[1], held_b.shape[1] * 2)):
+            right = address(held_b, at, j // 2, j % 2 * (half // 2))
+            mma_sync(address(held_a, at, i, 0), right, address(sums, i, j, 0), f"m16n8k{2 * half}")
 
     @part
     def write(self, sums: Registers, wide: DType, out: Any, z: Any, top: Int, left: Int) -> None:

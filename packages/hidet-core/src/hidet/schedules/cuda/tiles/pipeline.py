@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hidet.lang import Registers, part
+from hidet.lang import Registers, minimum, part, static
 from hidet.schedules.contraction import Contraction
 from hidet.schedules.cuda.tiles.copy_pipeline import CopyPipeline
 from hidet.schedules.cuda.tiles.main_loop import Operands
@@ -46,18 +46,38 @@ class Stages(Warps):
         return in_pieces(super().side(p, left))
 
     def flight(self, p: Contraction) -> int:
-        """Where each copy comes from, as if pieces were whole."""
-        return 2 * (sum(self.block) * self.depth // VECTOR // self.threads)
+        """Fragments of the next step along k, of which some come into the place of the last ones,
+        and where each copy comes from."""
+        fragments, vectors = sum(self.warp_tile) // 4, sum(self.block) * self.depth // VECTOR
+        return fragments - 8 + vectors // self.threads
 
     @part
     def gather(self, operands: Operands, sums: Registers, turns: Any) -> None:
-        """The main loop, with asynchronous copies."""
-        pipe = CopyPipeline(self.stages, operands)
+        """The main loop, with asynchronous copies.
+
+        A warp loads the fragments of the next step along k before it multiplies those of this one,
+        and those of the next iteration before the last products of this one, so that tensor cores
+        wait neither for shared memory nor at the barrier. Copies begin behind the first loads,
+        which would wait for them otherwise.
+        """
+        pipe, steps = CopyPipeline(self.stages, operands), self.steps(operands)
         pipe.begin(turns)
+        held_a, held_b = self.fragments(operands, 2)
+        if turns > 0:
+            pipe.wait()
+            self.load(operands, held_a, held_b, 0, 0, 0)
         for turn in range(turns):
-            following = turn + pipe.ahead
-            pipe.step(following, turns)
-            self.multiply(operands, sums, turn % self.stages)
+            for deep in static(range(steps)):
+                if deep + 1 < steps:
+                    number, after = turn % self.stages, deep + 1
+                    self.load(operands, held_a, held_b, after % 2, number, after)
+                else:
+                    pipe.wait()
+                    following = minimum(turn + 1, turns - 1) % self.stages
+                    self.load(operands, held_a, held_b, 0, following, 0)
+                if deep == 0:
+                    pipe.load(turn + pipe.ahead, turns)
+                self.add(held_a, held_b, sums, deep % 2)
 
 
 def in_pieces(side: Side) -> Side:
