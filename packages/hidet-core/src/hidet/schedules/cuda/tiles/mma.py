@@ -56,6 +56,10 @@ class Warps(Tile):
     tensor_core = True
     ahead = 0
     """Turns that copies begin before they are needed; 0: tiles come through registers."""
+    widest = VECTOR
+    """Elements of a 16-byte access."""
+    lies = Side
+    """How tiles lie in shared memory."""
 
     @property
     def threads(self) -> int:
@@ -85,9 +89,17 @@ class Warps(Tile):
         return p.a.dtype.name
 
     def side(self, p: Contraction, left: bool) -> Side:
-        """Tiles as the operand lies; eight elements between rows keep ldmatrix from conflicts."""
-        dtype = (p.a if left else p.b).dtype
-        return Side(p, left, self.extent(left), self.depth, self.threads, VECTOR, dtype, VECTOR)
+        """Tiles as the operand lies; 16 bytes between rows keep ldmatrix from conflicts."""
+        shape, dtype = (self.extent(left), self.depth), (p.a if left else p.b).dtype
+        return self.lies(p, left, *shape, self.threads, self.piece(p, left), dtype, self.widest)
+
+    def piece(self, p: Contraction, left: bool) -> int:
+        """Neighbours that a thread brings at once."""
+        return self.widest
+
+    def held(self, p: Contraction) -> DType:
+        """What is in flight to shared memory."""
+        return p.a.dtype
 
     def shaped(self) -> bool:
         """Whether warps have whole fragments."""
@@ -102,7 +114,7 @@ class Warps(Tile):
     def flight(self, p: Contraction) -> int:
         """Registers of the next tiles, and of an index for each element that is found by itself."""
         vectors, found = sum(self.block), self.block[1] if p.scattered else 0
-        words = vectors * self.depth * self.side(p, True).dtype.nbytes // 4
+        words = vectors * self.depth * self.held(p).nbytes // 4
         return words // self.threads + found * self.depth // self.threads
 
     def work_on(self, p: Contraction, target: Target) -> Work:

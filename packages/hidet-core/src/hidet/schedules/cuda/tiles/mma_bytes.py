@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from hidet import options
 from hidet.schedules.contraction import Contraction
 from hidet.schedules.cuda.tiles.mma import Warps
-from hidet.schedules.cuda.tiles.pipeline import Stages, in_pieces, is_copyable
+from hidet.schedules.cuda.tiles.pipeline import Stages, is_copyable
 from hidet.schedules.cuda.tiles.staging import Side
 from hidet.schedules.space import choice
 from hidet.target import Target
@@ -35,6 +35,9 @@ class ByteWarps(Warps):
 
     depth: int = choice(64, 128)
 
+    widest = VECTOR
+    lies = AlongK
+
     def sum_type(self, p: Contraction) -> DType:
         """The type of the sums."""
         return i32
@@ -47,21 +50,12 @@ class ByteWarps(Warps):
         """Signed and unsigned bytes are multiplied alike."""
         return i8.name
 
-    def side(self, p: Contraction, left: bool) -> Side:
-        """Tiles along k; sixteen bytes between rows keep ldmatrix from conflicts."""
-        dtype = (p.a if left else p.b).dtype
-        return AlongK(p, left, self.extent(left), self.depth, self.threads, VECTOR, dtype, VECTOR)
-
 
 @dataclass(frozen=True)
 class ByteStages(ByteWarps, Stages):
     """The same with asynchronous copies, several turns ahead, of operands that lie along k."""
 
     depth: int = choice(64, 128)
-
-    def side(self, p: Contraction, left: bool) -> Side:
-        """Tiles along k, in pieces as wide as all of their elements are there."""
-        return in_pieces(super().side(p, left))
 
     def flight(self, p: Contraction) -> int:
         """Where each copy comes from."""

@@ -35,7 +35,7 @@ class PartWarps(SingleWarps):
 
     depth: int = choice(32)
 
-    def held(self) -> DType:
+    def held(self, p: Contraction) -> DType:
         """Whole numbers, which warps divide into parts."""
         return f32
 

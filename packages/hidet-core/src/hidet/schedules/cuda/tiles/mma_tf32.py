@@ -39,7 +39,7 @@ class SingleWarps(Warps):
         """What operands are rounded to."""
         return tf32.name
 
-    def held(self) -> DType:
+    def held(self, p: Contraction) -> DType:
         """What tiles in shared memory are of."""
         return tf32
 
@@ -47,7 +47,7 @@ class SingleWarps(Warps):
         """Tiles as the operand lies; a warp's words of a fragment are in 32 different banks."""
         padding = 4 if (p.a_along_k if left else p.b_along_k) else 8
         shape = self.extent(left), self.depth
-        return Side(p, left, *shape, self.threads, VECTOR, self.held(), padding)
+        return Side(p, left, *shape, self.threads, VECTOR, self.held(p), padding)
 
     def work_on(self, p: Contraction, target: Target) -> Work:
         """As CUDA cores are estimated, between which and these the estimates choose."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from hidet.lang import Registers, minimum, part, static
@@ -10,7 +10,6 @@ from hidet.schedules.contraction import Contraction
 from hidet.schedules.cuda.tiles.copy_pipeline import CopyPipeline
 from hidet.schedules.cuda.tiles.main_loop import Operands
 from hidet.schedules.cuda.tiles.mma import VECTOR, Warps, by_tensor_cores
-from hidet.schedules.cuda.tiles.staging import Side
 from hidet.schedules.space import choice
 from hidet.target import Target
 
@@ -41,9 +40,9 @@ class Stages(Warps):
         """One pair of tiles for each stage."""
         return self.stages
 
-    def side(self, p: Contraction, left: bool) -> Side:
-        """Tiles in pieces as wide as all of their elements are there."""
-        return in_pieces(super().side(p, left))
+    def piece(self, p: Contraction, left: bool) -> int:
+        """As many as are all there, or none."""
+        return min(self.widest, p.a_together if left else p.b_together)
 
     def flight(self, p: Contraction) -> int:
         """Fragments of the next step along k, of which some come into the place of the last ones,
@@ -78,11 +77,6 @@ class Stages(Warps):
                 if deep == 0:
                     pipe.load(turn + pipe.ahead, turns)
                 self.add(held_a, held_b, sums, deep % 2)
-
-
-def in_pieces(side: Side) -> Side:
-    """Tiles that copies bring in pieces of which all elements are there, or none."""
-    return replace(side, vector=min(side.vector, side.together))
 
 
 def is_copyable(p: Contraction) -> bool:
