@@ -177,15 +177,22 @@ def on_warpgroups(monkeypatch):
     monkeypatch.setattr(chosen, "choices", by_warpgroups)
 
 
-def computed(inputs, y):
-    """The number of kernels of a graph, and what the simulator gives, as float64."""
+def computed(inputs, y, **sizes):
+    """The number of kernels of a graph, and what the simulator gives, as float64, where symbols
+    have these sizes."""
     compiled = compile_graph(FlowGraph(inputs, [y], "around"), "sim")
     arrays = [
-        np.random.default_rng(n).standard_normal(t.shape).astype("f2") for n, t in enumerate(inputs)
+        np.random.default_rng(n).standard_normal(sized(t.shape, sizes)).astype("f2")
+        for n, t in enumerate(inputs)
     ]
     executor = Executor(compiled.archive, "cpu")
     (found,) = map(array_of, executor([view_of(each) for each in arrays]))
     return len(compiled.archive.main.steps), np.float64(found), [np.float64(a) for a in arrays]
+
+
+def sized(shape, sizes):
+    """A shape of numbers."""
+    return tuple(sizes[each.name] if isinstance(each, Var) else each for each in shape)
 
 
 def attended(q, k, v, mask=None, causal=False):
@@ -239,6 +246,18 @@ def test_parts_of_one_result_are_read_where_they_are(
     expected = attended(
         split(q, heads, size), split(k, groups, size), split(v, groups, size), None, causal
     )
+    assert kernels == 1
+    near(found, expected, f16)
+
+
+@pytest.mark.parametrize(("b", "m"), [(1, 1), (3, 70)])
+def test_parts_of_a_result_of_any_length(on_warpgroups, b, m):
+    x = Tensor(f16[B, M, 3 * 128])
+    with tracing():
+        q, k, v = (heads_of(each, 2, 64) for each in ops.split(x, [128] * 3, 2))
+        y = ops.attention(q, k, v, causal=True)
+    kernels, found, (whole,) = computed([x], y, b=b, m=m)
+    expected = attended(*(split(each, 2, 64) for each in np.split(whole, 3, 2)), causal=True)
     assert kernels == 1
     near(found, expected, f16)
 
