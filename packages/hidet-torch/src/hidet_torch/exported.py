@@ -19,6 +19,7 @@ from hidet.frontend.importing.report import require_complete
 from hidet.frontend.running.execute import Profile, at_work
 from hidet.graph import FlowGraph
 from hidet_torch.calling.accepted import Accepted
+from hidet_torch.calling.copies import Copies
 from hidet_torch.calling.fixed import Quick
 from hidet_torch.calling.forward import Forward, ProgramCall, separated, spelled
 from hidet_torch.calling.input_check import Alike, like, unlike
@@ -157,6 +158,8 @@ class CompiledModel(ModuleMethods):
         """Whether calls bring all that the graph reads."""
         self.accepted = Accepted(program, self.places)
         self.written = written.intersection(self.accepted.inputs)
+        live = self.run.imported.inputs if isinstance(self.run, CompiledCall) else ()
+        self.copies = Copies(live, self.places, self.accepted.inputs)
         tensors = tuple(object() for _ in self.places)
         self.takes_tensors = tree_flatten((tensors, {}))[1] == self.in_spec
         self.alike: Alike = unlike
@@ -272,6 +275,7 @@ class CompiledModel(ModuleMethods):
         """The leaves of the inputs, if they are of the types and sizes compiled for."""
         flat = inputs if self.is_flat(inputs, named) else self.flattened(inputs, named)
         self.accepted.check(flat)
+        self.copies.look(flat)
         if flat is inputs:
             self.alike = like(inputs)
             self.quick = None

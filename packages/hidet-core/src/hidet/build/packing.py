@@ -54,9 +54,11 @@ def copy_notice(called: str, value: Any, order: Sequence[int]) -> str:
     back, rows = inverse(order), tuple(range(len(order)))
     reads, once = "in rows", "`numpy.ascontiguousarray(x)` or `x.contiguous()` copies it once"
     if back != rows:
-        copy = f"numpy.ascontiguousarray(x.transpose{tuple(order)})"
         reads = f"in rows of its axes {tuple(order)}"
-        once = f"`{copy}.transpose{back}` copies it once"
+        copy = f"numpy.ascontiguousarray(x.transpose{tuple(order)}).transpose{back}"
+        if hasattr(value, "permute"):
+            copy = f"x.permute{tuple(order)}.contiguous().permute{back}"
+        once = f"`{copy}` copies it once"
     steps = strides_of(value)
     if steps is None:
         return f"each call copies {called}, which the graph reads {reads}: {once}"
