@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hidet import ops, sim
+from hidet import cost, ops, sim
 from hidet.build.choosing import choices as chosen
 from hidet.build.choosing.grouping import grouped
 from hidet.build.compile import compile_graph
@@ -148,6 +148,19 @@ def square(heads, rows, size, causal=False):
 )
 def test_many_rows_are_for_warpgroups(op, schedule):
     assert candidates(op, TARGET)[0].schedule.name == schedule
+
+
+def test_copies_of_parts_of_panels_are_counted():
+    """An H200 takes 146 us where two blocks of a warpgroup have keys of 40 brought each for itself,
+    and 93 by blocks of two."""
+    points = Groups(1, 128, 2, 2), Groups(2, 128, 2, 1)
+    op = square(8, 4096, 40)
+    apart, shared = (cost.seconds(point.work(op, TARGET), TARGET) for point in points)
+    assert apart == pytest.approx(146e-6, rel=0.1)
+    assert shared == pytest.approx(93e-6, rel=0.2)
+    assert candidates(op, TARGET)[0].point.groups > 1
+    whole = [cost.seconds(point.work(square(8, 4096, 64), TARGET), TARGET) for point in points]
+    assert whole[0] == pytest.approx(whole[1])
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,16 @@ class Groups:
         each = products + taken.softmax * exponentials + taken.turn
         crowded: float = warpgroups * each * taken.crowd ** max(0, warpgroups - 2)
         alone = products + taken.alone * exponentials + taken.latency
-        return max(crowded, alone) * (taken.causal if rows.op.causal else 1)
+        copied = together * self.copying(rows, target)
+        return max(crowded, alone, copied) * (taken.causal if rows.op.causal else 1)
+
+    def copying(self, rows: Rows, target: Target) -> float:
+        """Cycles in which the copy engine brings a block's tiles of k and v; panels that rows fill
+        in part take longer."""
+        taken, pieces = target.measured.wgmma, 0.0
+        for size in (rows.size, rows.width):
+            pieces += size // PANEL + (taken.partial if size % PANEL else 0.0)
+        return pieces * self.keys * taken.copy
 
     def busy(self, rows: Rows, target: Target, blocks: int) -> float:
         """How many cycles the multiprocessors are busy with so many blocks."""
