@@ -16,6 +16,12 @@ class Part:
 
 def assemble(parts: Mapping[str, Part], used: Iterable[str]) -> str:
     """The parts in use and what they need, in the order of the table."""
+    wanted = needed(parts, used)
+    return "".join(part.text + "\n" for name, part in parts.items() if name in wanted)
+
+
+def needed(parts: Mapping[str, Part], used: Iterable[str]) -> set[str]:
+    """The names of parts in use and of those that these need."""
     wanted: set[str] = set()
     pending = list(used)
     while pending:
@@ -23,7 +29,7 @@ def assemble(parts: Mapping[str, Part], used: Iterable[str]) -> str:
         if name in parts and name not in wanted:
             wanted.add(name)
             pending.extend(parts[name].needs)
-    return "".join(part.text + "\n" for name, part in parts.items() if name in wanted)
+    return wanted
 
 
 TYPES = {

@@ -9,6 +9,7 @@ from hidet.codegen.common.prelude import (
     Part,
     assemble,
     float_division,
+    needed,
 )
 from hidet.codegen.common.small_floats import ENCODING
 from hidet.codegen.cuda.narrow import PARTS as NARROW_PARTS
@@ -229,7 +230,8 @@ PARTS: dict[str, Part] = {
 
 def prelude(used: set[str]) -> str:
     """The headers and definitions that a text with these names needs."""
-    headers = dict.fromkeys(header for name, header in HEADERS.items() if name in used)
+    wanted = needed(PARTS, used)
+    headers = dict.fromkeys(header for name, header in HEADERS.items() if name in wanted)
     lines = [f"#include <{header}>\n" for header in headers]
     parts = assemble(PARTS, used)
     inline = "#define INLINE static __device__ __forceinline__\n" if "INLINE" in parts else ""
