@@ -3,7 +3,7 @@
 import pytest
 
 from hidet import ops
-from hidet.types import f16, f32, i8
+from hidet.types import bf16, f8e4m3, f8e5m2, f16, f32, i8
 
 SHAPES = [(1,), (7,), (33, 129), (1031, 263), (300007,), (3, 5, 18013)]
 
@@ -30,6 +30,13 @@ def test_many_elements_are_moved_sixteen_bytes_at_a_time(made, function, types):
     assert "load_lasting<f16, 8>(&x0[" in text
     assert "store(&out0[" in text
     assert [each.spill_bytes for each in usage.values()] == [0]
+
+
+@pytest.mark.parametrize("narrow", [f8e4m3, f8e5m2], ids=str)
+def test_a_type_of_no_tensor_has_its_header(made, narrow):
+    """Rounded to eight bits on the way: nothing in memory is of that type."""
+    text, _ = made(lambda x: ops.cast(ops.cast(x, narrow), f32), bf16[17]).build()
+    assert "#include <cuda_fp8.h>" in text
 
 
 def test_elements_that_are_no_neighbours_across_rows(made):
