@@ -2,8 +2,15 @@
 
 from hidet import ops
 from hidet.fusion import Group, partition
-from hidet.fusion.repeating import nbytes, repeatable, summed_again, weight
+from hidet.fusion.repeating import (
+    nbytes,
+    read_by_windows,
+    repeatable,
+    summed_again,
+    weight,
+)
 from hidet.graph import symbol, trace_from
+from hidet.types import i32
 
 
 def chain(result):
@@ -52,6 +59,22 @@ def test_few_elements_are_summed_up_again():
     again = ops.resize(wider, sizes=(29, 31), axes=(1, 2), mode="linear")
     assert not summed_again(first, wider, trace_from([again]).nodes[-1])
     assert not summed_again(first, wider, trace_from([ops.relu(wider)]).nodes[-1])
+
+
+def moved_to(dtype, window, device="cpu"):
+    """Whether a convolution reads from memory what was moved ahead of it."""
+    x = symbol((2, 9, 9, 4), dtype, device=device)
+    weight = symbol((8, 4, window, window), dtype, device=device)
+    made = ops.conv(ops.permute(x, (0, 3, 1, 2)), weight, dtype=i32 if dtype == "int8" else None)
+    node = trace_from([made]).nodes[-1]
+    return bool(read_by_windows(node.inputs[0], node))
+
+
+def test_a_cpu_moves_once_what_windows_of_integers_read():
+    assert moved_to("int8", 3)
+    assert not moved_to("int8", 1)
+    assert not moved_to("float32", 3)
+    assert not moved_to("int8", 3, "cuda")
 
 
 def test_bytes():

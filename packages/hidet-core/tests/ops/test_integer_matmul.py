@@ -58,7 +58,9 @@ def test_matmul(types, zeros):
 def test_conv_around_which_is_the_zero_point(types, groups):
     x, weight = numbers((2, 6, 5, 7), types[0], 1), numbers((4, 6 // groups, 3, 2), types[1], 2)
     x_zero, weight_zero = numbers((), types[0], 3), numbers((4,), types[1], 4)
-    how = {"stride": (1, 2), "padding": ((1, 0), (2, 1)), "groups": groups}
+    how = {
+        "stride": (1, 2), "padding": ((1, 0), (2, 1)), "dilation": (groups, 1), "groups": groups,
+    }  # fmt: skip
     exact = ops.conv(
         from_numpy(wide(x) - wide(x_zero)).to(dtype="int32"),
         from_numpy(wide(weight) - wide(weight_zero)[:, None, None, None]).to(dtype="int32"),

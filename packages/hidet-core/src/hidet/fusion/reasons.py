@@ -11,7 +11,7 @@ from hidet.fusion.following import Following
 from hidet.fusion.group import Group
 from hidet.fusion.moves import landing
 from hidet.fusion.regions import Regions
-from hidet.fusion.repeating import repeatable, summed_again, weight
+from hidet.fusion.repeating import read_by_windows, repeatable, summed_again, weight
 from hidet.fusion.roles import Role, Roles
 from hidet.fusion.traits import cheap, evens_rows, lands, looks_up, moves_only, read_by_all
 from hidet.graph.tensor import Node, Tensor
@@ -89,7 +89,7 @@ class Reasons:
             return f"an element of {self.whole(chain)} takes many others: it is computed once"
         if all(is_view(each) for made in chain.nodes for each in made.outputs):
             return "a new shape of what lies in memory costs nothing there"
-        if why := summed_again(chain, tensor, node):
+        if why := summed_again(chain, tensor, node) or read_by_windows(tensor, node):
             return why
         readers = len(self.users[tensor])
         straight = role is Role.INJECTIVE and same_shape(tensor.shape, node.outputs[0].shape)

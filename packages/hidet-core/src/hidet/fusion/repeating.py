@@ -9,6 +9,7 @@ from hidet.fusion.group import Group
 from hidet.fusion.traits import cheap, moves_only, picks, reads
 from hidet.graph.tensor import Node, Tensor
 from hidet.ops.resampling.interpolation import UNROLLED
+from hidet.ops.windows.conv import Conv
 
 LAUNCH_BYTES = 1 << 22
 """The bytes that a device moves in the time that one more kernel takes."""
@@ -49,6 +50,20 @@ def summed_again(chain: Group, tensor: Tensor, node: Node) -> str:
     if min(read, summed) < SEVERAL or read * summed <= UNROLLED:
         return ""
     return f"it reads {read} elements for one, of which each is made of {summed}"
+
+
+def read_by_windows(tensor: Tensor, node: Node) -> str:
+    """Why a CPU stores what a convolution of integers reads; else nothing.
+
+    It copies windows to panels, so that it reads each element at every place of them, neighbours
+    in memory at once. Convolutions of floats read a padded copy that they make.
+    """
+    op = node.op
+    if not isinstance(op, Conv) or node.device != "cpu" or node.inputs[0] is not tensor:
+        return ""
+    if op.infer().dtype.is_float or prod(op.window) < SEVERAL:
+        return ""
+    return f"its windows read each element {prod(op.window)} times"
 
 
 def weight(nodes: Sequence[Node]) -> int:

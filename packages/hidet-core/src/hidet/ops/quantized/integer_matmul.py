@@ -7,11 +7,10 @@ are computed once. Sums wrap as int32 does, so nothing of this is rounded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
-from hidet.compute.sizes import numbers, product
+from hidet.compute.sizes import Shape, numbers, product
 from hidet.errors import DtypeMismatch
 from hidet.graph import Tensor
 from hidet.ops.elementwise.binary import bitwise_xor, multiply, subtract
@@ -26,6 +25,7 @@ from hidet.ops.tensors.create import Full, full, ones
 from hidet.ops.tensors.pad import pad
 from hidet.ops.tensors.shape import Reshape, reshape, unsqueeze
 from hidet.ops.windows.conv import Pairs, conv, each_axis, sides
+from hidet.ops.windows.pool import avg_pool
 from hidet.types import boolean, i8, i32, u8
 
 SIGN = 128
@@ -74,48 +74,53 @@ def conv_integer(
     """
     check_bytes(x, weight)
     rank = x.ndim - 2
-    convolve = partial(
-        conv, stride=each_axis(stride, rank), dilation=each_axis(dilation, rank), groups=groups,
-        dtype=i32,
+    return convolved(
+        x, weight, known_number(x_zero), known_number(weight_zero), sides(padding, rank),
+        each_axis(stride, rank), each_axis(dilation, rank), groups,
     )  # fmt: skip
-    zeros = known_number(x_zero), known_number(weight_zero)
-    return convolved(x, weight, *zeros, sides(padding, rank), convolve)
 
 
 def convolved(
     x: Tensor, weight: Tensor, x_zero: Tensor | None, weight_zero: Tensor | None, around: Pairs,
-    convolve: Callable[..., Tensor],
+    stride: Sequence[int], dilation: Sequence[int], groups: int,
 ) -> Tensor:  # fmt: skip
-    """`conv_integer` of zero points as the graph knows them; `convolve` is `conv` as it is asked
-    for, but for the padding."""
+    """`conv_integer` of zero points as the graph knows them, with a number for each axis."""
     weight, weight_zero = signed(weight, weight_zero)
     zero, channels = spread(x_zero, ()), (-1, *(1,) * (x.ndim - 2))
     if zero is not None and x_zero is not None and any(any(pair) for pair in around):
         x, around = surrounded(x, x_zero, around), ((0, 0),) * len(around)
-    found = convolve(x, weight, padding=around)
+    found = conv(
+        x, weight, stride=stride, padding=around, dilation=dilation, groups=groups, dtype=i32
+    )
     if zero is not None:
         of_channels = total_of(weight, tuple(range(1, weight.ndim)), dtype=i32)
         found = subtract(found, multiply(zero, reshape(of_channels, channels)))
     column = spread(weight_zero, channels)
     if column is not None:
-        windows = sums_of_windows(x, weight, zero, partial(convolve, padding=around))
-        found = subtract(found, multiply(windows, column))
+        sums = sums_of_windows(x, weight.shape, zero, around, stride, dilation)
+        found = subtract(found, multiply(sums, column))
     return found
 
 
 def sums_of_windows(
-    x: Tensor, weight: Tensor, zero: Tensor | None, convolve: Callable[..., Tensor]
-) -> Tensor:
-    """The sums of x - zero over the windows of a convolution: one for each group, or one for each
-    output channel."""
-    each, *taps = weight.shape[1:]
+    x: Tensor, weight: Shape, zero: Tensor | None, around: Pairs, stride: Sequence[int],
+    dilation: Sequence[int],
+) -> Tensor:  # fmt: skip
+    """The sums of x - zero over the windows of a convolution with a weight of that shape: one for
+    each group, or one for each output channel. Channels are summed first, then one axis at a time.
+    """
+    each, *taps = numbers(weight[1:])
     groups = numbers((x.shape[1] // each,))[0]
-    sums = convolve(x, ones((groups, each, *taps), i8, device=x.device))
+    grouped = reshape(x, (x.shape[0], groups, each, *x.shape[2:]))
+    sums = pad(total_of(grouped, 2, dtype=i32), ((0, 0), (0, 0), *around))
+    for axis, steps in enumerate(zip(taps, stride, dilation, strict=True)):
+        size, step, apart = ([n if a == axis else 1 for a in range(len(taps))] for n in steps)
+        sums = avg_pool(sums, size, stride=step, dilation=apart, divisor=1)
     if zero is not None:
         sums = subtract(sums, multiply(zero, product((each, *taps))))
     if groups == 1:
         return sums
-    return repeat_interleave(sums, numbers(weight.shape)[0] // groups, 1)
+    return repeat_interleave(sums, numbers(weight)[0] // groups, 1)
 
 
 def check_bytes(*operands: Tensor) -> None:

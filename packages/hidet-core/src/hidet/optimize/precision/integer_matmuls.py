@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from hidet import ops
 from hidet.compute.sizes import product, same
@@ -101,10 +100,9 @@ def convolved(
     if not is_short(product(op.weight.shape[1:])) or not faster(plain, op):
         return None
     zero = None if weight.zero is None else vector(weight.zero, (-1,))
-    convolve = partial(
-        ops.conv, stride=op.stride, dilation=op.dilation, groups=op.groups, dtype=i32
+    return integer_matmul.convolved(
+        x.x, weight.x, x.zero, zero, op.padding, op.stride, op.dilation, op.groups
     )
-    return integer_matmul.convolved(x.x, weight.x, x.zero, zero, op.padding, convolve)
 
 
 def multiplied(
