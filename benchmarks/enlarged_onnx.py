@@ -67,8 +67,10 @@ def rank(nbytes: int) -> int:
 
 
 def is_parameter(x: np.ndarray[Any, Any]) -> bool:
-    """Whether an input would be a constant in a network: a scalar, or sizes, axes and places."""
-    return x.ndim == 0 or (x.dtype.kind in "iu" and x.ndim == 1 and x.size <= SMALL) or not x.size
+    """Whether an input would be a constant in a network: a number, or sizes, axes and places."""
+    if x.ndim == 1 and x.dtype.kind in "iu":
+        return x.size <= SMALL
+    return x.size == 0 or (x.ndim <= 1 and x.size == 1)
 
 
 def repeated(

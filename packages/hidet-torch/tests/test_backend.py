@@ -296,14 +296,14 @@ def test_transforms_that_a_cpu_library_does_faster_are_left_with_a_word(size: in
 
 
 @torch.no_grad()
-def test_a_value_far_from_the_first_of_long_rows_is_left_with_a_word() -> None:
+@pytest.mark.parametrize("size", [400, 5000])
+def test_long_rows_of_a_cpu_are_put_in_order_here(size: int) -> None:
     torch._dynamo.reset()
-    x = torch.randn(3, 400)
-    far = lambda x: torch.kthvalue(x + 1, 200)[0] * 3
-    with pytest.warns(FallbackWarning, match=r"the 200-th value of 400 on a CPU"):
-        close(compiled(far)(x), far(x))
-    near = lambda x: torch.kthvalue(x + 1, 100)[0] * 3
-    close(compiled(near, options={"fallback": "error"})(x), near(x))
+    x = torch.randn(3, size)
+    x[0, 7] = torch.nan
+    function = lambda x: (torch.kthvalue(x + 1, size // 2), torch.sort(x * 2, descending=True))
+    found = compiled(function, options={"fallback": "error"})(x)
+    torch.testing.assert_close(found, function(x), equal_nan=True)
 
 
 @torch.no_grad()

@@ -1,4 +1,4 @@
-"""Long rows on the CPU are sorted by merging, their first few by keeping those in order."""
+"""Rows on the CPU: sorted digit by digit, short ones by counting, the first few by keeping them."""
 
 import numpy as np
 import pytest
@@ -8,9 +8,9 @@ from hidet.graph import asarray, evaluate, refer, symbol, trace_from
 from hidet.ir.expr import Var
 from hidet.ops.indexing.ordering import Sort
 from hidet.schedules.base import candidates
-from hidet.schedules.cpu.sort import FEW, LONG, Rows, sorted_rows
+from hidet.schedules.cpu.sort import COUNTED, FEW, LONG, Rows, sorted_rows
 from hidet.target import Target
-from hidet.types import bf16, boolean, f16, f32, f64, i32, i64, u8
+from hidet.types import bf16, boolean, f16, f32, f64, i8, i16, i32, i64, u8, u64
 
 TARGET = Target.parse("cpu+avx512")
 SORTS = [
@@ -27,6 +27,13 @@ SORTS = [
     Sort(boolean[2, 129], 1, 3, True),
     Sort(i32[777], 0, 1, False),
     Sort(f32[4, 13], 1, 13, False),
+    Sort(f32[5, LONG + 1], 1, 3, True),
+    Sort(f64[3, COUNTED], 1, COUNTED, True),
+    Sort(i64[3, COUNTED + 1], 1, COUNTED, False),
+    Sort(i8[2, 300], 1, 300, True),
+    Sort(u64[2, 300], 1, 300, False),
+    Sort(i16[2, 300], 1, 300, False),
+    Sort(bf16[1, 700], 1, 600, False),
     Sort(f16[2, 17, 3], 1, 3, True),
 ]
 
@@ -65,6 +72,20 @@ def test_the_simulator_agrees(size, count):
     arrays, found = fixed.examples(seed=size), poisoned(fixed)
     sim.launch(sorted_rows(op, TARGET, Rows()).module, *arrays, *found)
     same(fixed, arrays, found)
+
+
+@pytest.mark.parametrize("size", [COUNTED, 300])
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("of", ["float16", "float32", "float64"])
+def test_of_what_is_no_number_and_of_zeros_of_either_sign(size, descending, of):
+    special = np.asarray([0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan, 6e-8, -6e-8, 1, -1], of)
+    x = np.random.default_rng(0).choice(special, (2, size))
+    given = symbol(x.shape, of)
+    graph = trace_from(list(ops.sort(given, 1, descending=descending)), [given])
+    values, places = (each.numpy() for each in graph(asarray(x)))
+    wanted = evaluate(graph, x)
+    np.testing.assert_array_equal(places, wanted[1])
+    np.testing.assert_array_equal(values, np.take_along_axis(x, places, 1))
 
 
 @pytest.mark.parametrize("x", [np.zeros(300), np.arange(300.0), -np.arange(300.0)])

@@ -12,13 +12,15 @@ from hidet_torch.converters.table import aten, require, torch
 from hidet_torch.memory.dtypes import result_type, wide
 
 MOST = 4096
-"""Elements that are put in order by comparing each with each; PyTorch sorts more of them faster."""
+"""Elements that a GPU puts in order by comparing each with each; PyTorch sorts more of them faster.
+"""
 
 
 def require_few(x: Tensor, axis: int) -> None:
-    """Leave long axes, and axes of unknown size, to PyTorch."""
+    """Leave long axes of a GPU, and such of unknown size, to PyTorch."""
     size = x.shape[axis] if x.ndim else 1
-    require(isinstance(size, int) and size <= MOST, f"the order of more than {MOST} elements")
+    is_few = x.device == "cpu" or (isinstance(size, int) and size <= MOST)
+    require(is_few, f"the order of more than {MOST} elements on a GPU")
 
 
 @torch(aten.sort.default)

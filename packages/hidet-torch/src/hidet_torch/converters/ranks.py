@@ -8,19 +8,12 @@ from hidet.types import f32, i64
 from hidet_torch.converters.ordering import neutral, require_few, sort
 from hidet_torch.converters.table import aten, require, torch
 
-FEW, KEPT = 12, 32
-"""A CPU takes the k-th of so few elements, and of n where k * k is at most KEPT * n, in about
-PyTorch's time, keeping the first k in order; further ones PyTorch finds without sorting."""
-
 
 @torch(aten.kthvalue.default)
 def kthvalue(x: Tensor, k: int, axis: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     """The k-th smallest element, and where it is."""
     rows = x if x.ndim else ops.reshape(x, (1,))
     require_few(rows, axis)
-    size = rows.shape[axis]
-    is_near = isinstance(size, int) and (size <= FEW or k * k <= KEPT * size)
-    require(x.device != "cpu" or is_near, f"the {k}-th value of {size} on a CPU")
     first = ops.topk(rows, k, axis, largest=False)
     values, where = (ops.slice(each, axis, k - 1) for each in first)
     if keepdim and x.ndim:

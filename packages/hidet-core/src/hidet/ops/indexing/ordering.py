@@ -1,7 +1,7 @@
 """Sorting: elements in order, the largest few, positions within sorted values.
 
 An element's place is the number of those that come before it. That takes n * n comparisons for n
-elements, all independent of each other. On CPUs long rows are merged instead
+elements, all independent of each other. On CPUs long rows are sorted digit by digit instead
 (`schedules/cpu/sort.py`); on GPUs it is right for the choices that networks make, not for millions.
 """
 

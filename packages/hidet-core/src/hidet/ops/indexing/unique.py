@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from hidet.compute.sizes import product
+from hidet.compute.sizes import product, same
 from hidet.graph import Tensor
 from hidet.graph.dims import axis_of
 from hidet.ops.elementwise.binary import logical_and, logical_or, subtract
 from hidet.ops.elementwise.compare import equal, less, not_equal
 from hidet.ops.elementwise.select import clamp
+from hidet.ops.flow.loops import loop
 from hidet.ops.indexing.compact import flat_nonzero
 from hidet.ops.indexing.index import take
 from hidet.ops.indexing.ordering import argsort
@@ -21,6 +22,7 @@ from hidet.ops.reductions.reduce import sum as total
 from hidet.ops.tensors.cast import cast
 from hidet.ops.tensors.create import iota, ones_like, zeros
 from hidet.ops.tensors.shape import permute, reshape
+from hidet.ops.tensors.slicing import flip
 from hidet.types import Size, i64
 
 
@@ -39,7 +41,7 @@ def unique(x: Tensor, axis: int | None = None, *, ordered: bool = True) -> Uniqu
     for slices, or as they come first if not `ordered`.
 
     NaN is greater than all numbers, and no two are equal. `inverse` has one axis. Ordering takes
-    n * n comparisons of n elements.
+    n * n comparisons of n elements on GPUs.
     """
     rows, shape, order = rows_of(x, axis)
     found = grouped(rows, argsort(rows[:, 0]) if rows.shape[1] == 1 else lexicographic(rows))
@@ -73,11 +75,28 @@ def with_shape(found: Unique, rest: tuple[Size, ...], order: tuple[int, ...]) ->
 def lexicographic(rows: Tensor) -> Tensor:
     """The order of rows by their first elements, then by their second ones; equals keep theirs."""
     count, width = rows.shape
-    if width == 0:
-        return iota(count, device=rows.device)
+    number = iota(count, device=rows.device)
+    if same(width, 0):
+        return number
+    return by_columns(rows, number) if rows.device == "cpu" else by_ranks(rows, number)
+
+
+def by_columns(rows: Tensor, number: Tensor) -> Tensor:
+    """The same by sorting for one column after the other, the last one first."""
+    columns = flip(permute(rows, (1, 0)), 0)
+
+    def turn(at: Tensor, order: Tensor) -> tuple[None, list[Tensor], list[Tensor]]:
+        keys = take(columns, [at, order])
+        return None, [take(order, [argsort(keys)])], []
+
+    return loop(turn, [number], trips=columns.shape[0])[0][0]
+
+
+def by_ranks(rows: Tensor, number: Tensor) -> Tensor:
+    """The same by comparing each with each: they are independent of each other."""
+    count, width = rows.shape
     one, other = reshape(rows, (count, 1, width)), reshape(rows, (1, count, width))
     decides = argmax(cast(not_equal(one, other), i64), 2)
-    number = iota(count, device=rows.device)
     row, column = reshape(number, (count, 1)), reshape(number, (1, count))
     own, before = take(rows, [row, decides]), take(rows, [column, decides])
     ahead = logical_or(less(before, own), logical_and(equal(before, own), less(column, row)))

@@ -1,34 +1,45 @@
-"""Sorting on the CPU: rows over the threads, each by merging runs of places.
+"""Sorting on the CPU: rows over the threads, each by unsigned integers in its elements' order.
 
-The definition compares every two elements of a row. That is the fastest for rows of a dozen, and
-takes seconds for rows of a hundred thousand.
+Places in short rows are counted in vectors, those in long ones found digit by digit.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import log2
 from typing import Any
 
 from hidet.compute.sizes import product
 from hidet.cost import Work
-from hidet.lang import Global, ScriptFunction, attr, cast, cdiv, parallel, script, script_module
+from hidet.ir.expr import Expr, Reinterpret, constant, convert, select
+from hidet.ir.functions import call
+from hidet.lang import (
+    Global,
+    ScriptFunction,
+    attr,
+    cast,
+    parallel,
+    register_tensor,
+    script,
+    script_module,
+    static,
+    vectorize,
+)
 from hidet.ops.indexing.ordering import Sort
 from hidet.schedules.assemble import assemble
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.typical import estimated
 from hidet.target import Target
-from hidet.types import Size, i32, i64
+from hidet.types import DType, Size, f32, f64, i32, i64, u32, u64
 
-LONG = 12
+LONG = 4
 """Elements of a row up to which the definition is faster."""
-FEW = 32
-"""The first of a row are kept in order while it is gone through if their square is at most so many
-times the row's length; more are the first of a sorted row."""
-STEP = 16.0
-"""Operations that a step of a merge takes as long as: what it does next depends on what it read."""
-RUNS = 31
-"""Doublings of runs: a place in a row is an i32."""
+COUNTED = 96
+"""Elements of a row up to which places are counted."""
+FEW = 1
+"""The first of a longer row are kept in order while it is gone through if their square is at most
+so many times its length; more are the first of a sorted row."""
+STEP = 4.0
+"""Operations that to move an element takes as long as: where it goes depends on what was read."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +51,9 @@ class Rows:
         return True
 
     def work(self, op: Sort, target: Target) -> Work:
-        """Each element in each merge."""
+        """Each element once for each digit."""
         size, rows = estimated(op.x.shape[op.axis]), estimated(rows_of(op))
-        steps = size * max(1.0, log2(max(size, 2)))
+        steps = size * digits_of(op)
         return Work(0, 0, STEP * steps * rows, "float32", rows, 1)
 
 
@@ -68,33 +79,42 @@ def sorted_rows(op: Sort, target: Target, point: Rows) -> Scheduled:
     size: Any = op.x.shape[op.axis]
     count: Any = op.count
     rows = rows_of(op)
-    kept = isinstance(count, int) and isinstance(size, int) and count * count <= FEW * size
+    known = isinstance(count, int) and isinstance(size, int) and size > COUNTED
+    kept = known and count * count <= FEW * size
     held = count if kept else size
     values, places = op.infer()
 
     with script_module():
-        keep, merge = keeping(op), merging(op)
+        keep, rank, by_digits = keeping(op), ranking(op), sorting_by_digits(op)
 
         @script(
-            x=op.x, keys=op.x.dtype[rows, size], order=i32[rows, 2, held], y=values, index=places,
+            x=op.x, keys=op.x.dtype[rows, size], codes=code_type(op)[rows, 2, size],
+            order=i32[rows, 2, held], y=values, index=places,
         )  # fmt: skip
-        def sort(x: Global, keys: Global, order: Global, y: Global, index: Global) -> None:
+        def sort(
+            x: Global, keys: Global, codes: Global, order: Global, y: Global, index: Global
+        ) -> None:
             attr.func_kind = "cpu_kernel"
             attr.func_name = op.name
             for row in parallel(rows):
                 for j in range(size):
-                    keys[row, j] = x.get(*at(op, row, j))
+                    key = x.get(*at(op, row, j))
+                    keys[row, j] = key
+                    codes[row, 0, j] = code_of(op, key)
                 last = 0
-                if cast(count, i64) * count <= cast(size, i64) * FEW:
-                    last = keep(keys, order, row)
+                if size <= COUNTED:
+                    last = rank(codes, order, row)
+                elif cast(count, i64) * count <= cast(size, i64) * FEW:
+                    last = keep(codes, order, row)
                 else:
-                    last = merge(keys, order, row)
+                    last = by_digits(codes, order, row)
                 for j in range(count):
                     place = order[row, last, j]
                     y.put(*at(op, row, j), keys[row, place])
                     index.put(*at(op, row, j), cast(place, i64))
 
-    module = assemble(op.name, [sort], op.operand_labels(), ["y", "index"], ["keys", "order"])
+    made = ["keys", "codes", "order"]
+    module = assemble(op.name, [sort], op.operand_labels(), ["y", "index"], made)
     return Scheduled(module, point)
 
 
@@ -108,40 +128,87 @@ def at(op: Sort, row: Any, place: Any) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def merging(op: Sort) -> ScriptFunction:
-    """A part of a kernel: runs of sorted places become runs of twice the length, in the other half
-    of `order`, until one is the row. Of equals those of the left run are first."""
+def ranking(op: Sort) -> ScriptFunction:
+    """A part of a kernel: the place of an element is the number of those that come before it, which
+    vectors count: n * n comparisons for n elements, none of which waits for another."""
     size: Any = op.x.shape[op.axis]
 
     @script
-    def merge(keys, order, row):  # type: ignore[no-untyped-def]
+    def rank(codes, order, row):  # type: ignore[no-untyped-def]
+        for j in range(size):
+            order[row, 1, j] = 0
+        for j in range(size):
+            own = codes[row, 0, j]
+            for i in vectorize(size):
+                other = codes[row, 0, i]
+                order[row, 1, i] += cast((own < other) | ((own == other) & (j < i)), i32)
+        for j in range(size):
+            order[row, 0, order[row, 1, j]] = j
+        return 0
+
+    return rank
+
+
+def sorting_by_digits(op: Sort) -> ScriptFunction:
+    """A part of a kernel: places in order of the last digits of their codes, then of those before
+    them, and so on; a digit that all have is passed over. Each turn keeps the order of equals."""
+    size: Any = op.x.shape[op.axis]
+    digits = digits_of(op)
+
+    @script
+    def by_digits(codes, order, row):  # type: ignore[no-untyped-def]
+        starts = register_tensor(i32, (digits, 256), init=0)
         for j in range(size):
             order[row, 0, j] = j
+            code = codes[row, 0, j]
+            for digit in static(range(digits)):
+                starts[digit, cast((code >> (8 * digit)) & 255, i32)] += 1
         half = 0
-        for doubling in range(RUNS):
-            if (size - 1) >> doubling > 0:
-                length = 1 << doubling
-                for pair in range(cdiv(size, 2 * length)):
-                    left = pair * 2 * length
-                    middle = min(left + length, size)
-                    end = min(middle + length, size)
-                    i, j = left, middle
-                    for to in range(left, end):
-                        a, b = (
-                            order[row, half, min(i, size - 1)],
-                            order[row, half, min(j, size - 1)],
-                        )
-                        later = op.precedes(keys[row, b], keys[row, a])
-                        if (i == middle) | ((j < end) & later):
-                            order[row, 1 - half, to] = b
-                            j += 1
-                        else:
-                            order[row, 1 - half, to] = a
-                            i += 1
+        for digit in static(range(digits)):
+            first = cast((codes[row, half, 0] >> (8 * digit)) & 255, i32)
+            if starts[digit, first] < size:
+                ahead = 0
+                for value in range(256):
+                    count = starts[digit, value]
+                    starts[digit, value] = ahead
+                    ahead += count
+                for j in range(size):
+                    code = codes[row, half, j]
+                    value = cast((code >> (8 * digit)) & 255, i32)
+                    to = starts[digit, value]
+                    starts[digit, value] = to + 1
+                    codes[row, 1 - half, to] = code
+                    order[row, 1 - half, to] = order[row, half, j]
                 half = 1 - half
         return half
 
-    return merge
+    return by_digits
+
+
+def digits_of(op: Sort) -> int:
+    """How many bytes of a code tell elements apart."""
+    return max(op.x.dtype.nbytes, 4) if op.x.dtype.is_float else op.x.dtype.nbytes
+
+
+def code_type(op: Sort) -> DType:
+    """The unsigned integers that are sorted for the elements."""
+    return u64 if op.x.dtype.nbytes == 8 else u32
+
+
+def code_of(op: Sort, key: Expr) -> Expr:
+    """An integer for an element: the smaller the earlier it comes, the same for equals."""
+    dtype, of = op.x.dtype, code_type(op)
+    last = constant((1 << (8 * digits_of(op))) - 1, of)
+    sign = constant(1 << (8 * digits_of(op) - 1), of)
+    if dtype.is_float:
+        wide = convert(key, f64 if dtype is f64 else f32)
+        bits = Reinterpret(select(wide.eq(0.0), constant(0.0, wide.dtype), wide), of)
+        code = select(bits < sign, bits ^ sign, bits ^ last)
+        code = select(call("isnan", wide), last, code)
+    else:
+        code = convert(key, of)
+        code = code ^ sign if dtype.limits[0] < 0 else code
+    return code ^ last if op.descending else code
 
 
 def keeping(op: Sort) -> ScriptFunction:
@@ -150,19 +217,20 @@ def keeping(op: Sort) -> ScriptFunction:
     count: Any = op.count
 
     @script
-    def keep(keys, order, row):  # type: ignore[no-untyped-def]
-        held = 0
+    def keep(codes, order, row):  # type: ignore[no-untyped-def]
+        held, worst = 0, codes[row, 0, 0]
         for j in range(size):
-            own = keys[row, j]
-            if (held < count) | op.precedes(own, keys[row, order[row, 0, max(held - 1, 0)]]):
+            own = codes[row, 0, j]
+            if (held < count) | (own < worst):
                 ahead = 0
                 for k in range(held):
-                    if not op.precedes(own, keys[row, order[row, 0, k]]):
+                    if codes[row, 0, order[row, 0, k]] <= own:
                         ahead += 1
                 held = min(held + 1, count)
                 for k in range(held - 1 - ahead):
                     order[row, 0, held - 1 - k] = order[row, 0, held - 2 - k]
                 order[row, 0, ahead] = j
+                worst = codes[row, 0, order[row, 0, held - 1]]
         return 0
 
     return keep
