@@ -14,7 +14,7 @@ BOUND = {
     "exp": 1.5, "expm1": 2.0, "log": 1.5, "log1p": 2.0, "tanh": 2.0, "erf": 2.0, "atan": 2.5,
     "erfc": 4.0,
     "sin": 2.0, "cos": 2.0, "tan": 3.5, "exp2": 2.0, "log2": 3.0, "log10": 3.0, "sinh": 4.0,
-    "cosh": 4.0, "asin": 3.0, "acos": 3.0, "atanh": 4.0,
+    "cosh": 4.0, "asin": 3.0, "acos": 3.0, "atanh": 4.0, "lgamma": 1.0,
 }  # fmt: skip
 
 LANES = (1, 8, 16)

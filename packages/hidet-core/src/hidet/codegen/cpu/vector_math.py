@@ -3,7 +3,7 @@
 Calls of the C library keep a loop scalar, so these are spelled out: reduction of the argument, then
 a polynomial. The coefficients are least-maximum fits on Chebyshev nodes, made for this file in
 double precision and rounded. Error bounds (tested on dense grids against double precision, with
-and without fused multiply-add): exp 1.5, log 1.5, expm1, log1p, exp2, tanh, erf and atan2 2, hypot
+and without fused multiply-add): exp 1.5, log 1.5, lgamma 1, expm1, log1p, exp2, tanh, erf and atan2 2, hypot
 1, the others 4 units in the last place, 1 + erf 1.5 units of float32's last place at 1. NaN,
 infinities, signed zeros and subnormal numbers come out as in the C library, but for
 `exp_nonpositive`.
@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from hidet.codegen.common.prelude import Part
 from hidet.codegen.cpu.vector_erf import VECTOR_ERF
+from hidet.codegen.cpu.vector_gamma import VECTOR_GAMMA
 from hidet.codegen.cpu.vector_pairs import VECTOR_PAIRS
 from hidet.codegen.cpu.vector_powers import VECTOR_POWERS
 from hidet.codegen.cpu.vector_trigonometry import FUNCTIONS, VECTOR_TRIGONOMETRY
 
 OWN = (
     "exp", "exp_nonpositive", "exp2", "expm1", "log", "log2", "log10", "log1p", "sinh", "cosh",
-    "tanh", "erf", "erfc", "asin", "acos", "atan", "atanh", "atan2", "hypot", "pow",
+    "tanh", "erf", "erfc", "asin", "acos", "atan", "atanh", "atan2", "hypot", "pow", "lgamma",
 )  # fmt: skip
 FAST = {name: f"{name}_f32" for name in (*OWN, *FUNCTIONS)}
 """The functions that have a definition, here or in a file that is imported above."""
@@ -268,6 +269,7 @@ template <class F> INLINE F tanh_f32(F x) {
         ("same_bits", "exp_near_f32"),
     ),
     **VECTOR_ERF,
+    **VECTOR_GAMMA,
     **VECTOR_TRIGONOMETRY,
     **VECTOR_PAIRS,
 }
