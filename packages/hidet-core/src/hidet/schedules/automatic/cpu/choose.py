@@ -17,11 +17,12 @@ from hidet.schedules.automatic.cpu.common import loop
 from hidet.schedules.automatic.cpu.lanes import LANES, LONG, in_one_run
 from hidet.schedules.automatic.cpu.pieces import pieces
 from hidet.schedules.automatic.cpu.rows import rows
+from hidet.schedules.automatic.cpu.scans import has_neighbours, scanned
 from hidet.schedules.automatic.cpu.transpose import turned, turned_axis
 from hidet.schedules.automatic.cpu.windows import few, tiled, tiles, written_out
 from hidet.schedules.automatic.emit import free, put, row_level
 from hidet.schedules.automatic.lines import line, line_count
-from hidet.schedules.automatic.plan import MapStage, PieceStage, Stage
+from hidet.schedules.automatic.plan import MapStage, PieceStage, ScanStage, Stage
 from hidet.schedules.automatic.runs import by_runs
 from hidet.target import Target
 from hidet.types import i32
@@ -38,6 +39,8 @@ def stage_kernel(stage: Stage, name: str, params: tuple[Var, ...], target: Targe
         body = map_body(stage)
     elif isinstance(stage, PieceStage):
         body = pieces(stage)
+    elif isinstance(stage, ScanStage) and has_neighbours(stage):
+        body = scanned(stage)
     else:
         number = Var("line", i32)
         count = line_count(stage)
