@@ -8,9 +8,13 @@ from hidet.ir.expr import (
     Add,
     And,
     FloorDiv,
+    FloorMod,
     Less,
     LessEqual,
     Load,
+    Math,
+    Maximum,
+    Minimum,
     Mul,
     Select,
     Sub,
@@ -133,3 +137,34 @@ def test_where_a_condition_changes(kind, step, limit, over):
         value = (turn * step + 2) // over
         holds = value < limit if kind is Less else limit <= value
         assert holds == ((turn >= found.limit.value) if found.begins else turn < found.limit.value)
+
+
+def held(at, how):
+    """A place that a read of 41 elements keeps within them."""
+    last = number(40)
+    if how == "replicate":
+        return Minimum(Maximum(at, number(0)), last)
+    if how == "circular":
+        return FloorMod(at, number(41))
+    return Sub(last, Math("abs", (Sub(last, Math("abs", (at,), i32)),), i32))
+
+
+@pytest.mark.parametrize("how", ["replicate", "reflect", "circular"])
+@pytest.mark.parametrize("by", [-5, 0, 3])
+def test_places_within_bounds_are_plain_inside(how, by):
+    value = Load(X, (held(Sub(J, number(by)), how),))
+    after = same_as_before(kernel(value, extent=41))
+    reads = [each.index[0] for each in find(after.body, Load)]
+    assert any(not find_all(each, (Minimum, Maximum, Math, FloorMod)) for each in reads)
+    assert max(count for _, count in loops(after)) == 41 - abs(by)
+
+
+def find_all(e, kinds):
+    return [each for kind in kinds for each in find([e], kind)]
+
+
+def test_places_that_data_tell_stay():
+    places = Var("places", i32[41])
+    value = Load(X, (Minimum(Load(places, (J,)), number(40)),))
+    before = kernel(value, params=(X, Y, places))
+    assert split_loops(before) == before

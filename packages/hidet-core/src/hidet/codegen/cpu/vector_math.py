@@ -3,9 +3,9 @@
 Calls of the C library keep a loop scalar, so these are spelled out: reduction of the argument, then
 a polynomial. The coefficients are least-maximum fits on Chebyshev nodes, made for this file in
 double precision and rounded. Error bounds (tested on dense grids against double precision, with
-and without fused multiply-add): exp 1.5, log 1.5, lgamma 1, expm1, log1p, exp2, tanh, erf and atan2 2, hypot
-1, the others 4 units in the last place, 1 + erf 1.5 units of float32's last place at 1. NaN,
-infinities, signed zeros and subnormal numbers come out as in the C library, but for
+and without fused multiply-add): exp 1.5, log 1.5, expm1, log1p, exp2, tanh, erf and atan2 2, hypot
+and lgamma 1, the others 4 units in the last place, 1 + erf 1.5 units of float32's last place at 1.
+NaN, infinities, signed zeros and subnormal numbers come out as in the C library, but for
 `exp_nonpositive`.
 """
 

@@ -12,6 +12,7 @@ from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import Assign, Body, Declare, For, LoopKind
 from hidet.ir.walk import contains, find, introduced, replaced, substitute, variables
 from hidet.passes.base import kernel_pass
+from hidet.passes.loops.clamped_reads import with_choices
 from hidet.passes.loops.fresh import copied
 from hidet.passes.loops.thresholds import Threshold, conditions, threshold
 from hidet.passes.loops.vector_loops import with_vector_loops
@@ -31,9 +32,17 @@ def split_loops(kernel: Kernel) -> Kernel:
              for j in vectorize(65):  y[j + 3] = x[j]
              for j in 3:              y[j + 68] = 0
 
-    On a CPU only: compilers make no vectors of reads that may not happen.
+    Reads at places that are held within bounds are such choices too. On a CPU only: compilers make
+    no vectors of reads that may not happen.
     """
-    return with_vector_loops(kernel, split)
+    return with_vector_loops(kernel, split_with_bounds)
+
+
+def split_with_bounds(loop: For) -> Body:
+    """The loops in the form above; the loop itself if it cannot be split."""
+    held = with_choices(loop)
+    made = split(held)
+    return (loop,) if made == (held,) else made
 
 
 @dataclass(frozen=True)
