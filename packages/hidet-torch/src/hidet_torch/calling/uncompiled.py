@@ -13,8 +13,9 @@ NOTHING_TOLD = Coverage(())
 
 
 def as_captured(graph_module: torch.fx.GraphModule) -> Callable[..., Any]:
-    """The call of a Dynamo graph of which nothing is compiled: PyTorch's functions, as the model
-    calls them. The ATen operators that AOTAutograd makes of them take longer to call."""
+    """The call of a Dynamo graph of which nothing is compiled, also where it gives nothing but
+    views of arguments: PyTorch's functions, as the model calls them. The ATen operators that
+    AOTAutograd makes of them take longer to call."""
 
     def run(*args: Any) -> Any:
         with torch.no_grad():

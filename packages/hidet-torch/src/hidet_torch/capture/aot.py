@@ -69,7 +69,8 @@ def through_aot(
         guard(sources, frozen.values())
         weights = {node: example_inputs[index] for node, index in frozen.items()}
         call = compile_graph(traced, weights, settings)
-        if isinstance(call, CompiledCall | EagerCall) and call.is_plain and is_identity(traced):
+        known = isinstance(call, CompiledCall | EagerCall)
+        if known and (call.is_plain or gives_views(call)) and is_identity(traced):
             plain.append(call)
         return call
 
@@ -85,11 +86,24 @@ def through_aot(
     if not plain:
         return compiled
     call = plain[0]
-    if isinstance(call, EagerCall):
+    if isinstance(call, EagerCall) or gives_views(call):
         return as_captured(graph_module)
     if keep is not None:
         keep(call, sorted(frozen.values()))
     return without_wrapper(call)
+
+
+def gives_views(call: CompiledCall | EagerCall) -> bool:
+    """Whether all that a graph does is to give views of its arguments: PyTorch takes them faster
+    than AOTAutograd makes them anew, which takes all views of an argument again for each."""
+    if not isinstance(call, CompiledCall):
+        return False
+    given = call.interface
+    changes = bool(given.mutations or given.updates or given.calls)
+    are_views = [
+        each.alias is not None and each.alias.position is not None for each in given.outputs
+    ]
+    return bool(are_views) and all(are_views) and not changes
 
 
 def is_identity(traced: torch.fx.GraphModule) -> bool:
