@@ -145,7 +145,7 @@ def held(at, how):
     if how == "replicate":
         return Minimum(Maximum(at, number(0)), last)
     if how == "circular":
-        return FloorMod(at, number(41))
+        return Select(inside(at), at, FloorMod(at, number(41)))
     return Sub(last, Math("abs", (Sub(last, Math("abs", (at,), i32)),), i32))
 
 

@@ -39,8 +39,25 @@ def windows(n):
             f32[6, 1, 2, 2],
         ),
         "pad": (lambda x: ops.pad(x, [(0, 0), (0, 0), (1, 2), (3, 1)]), image),
+        "edges": (lambda x: ops.pad(x, [(0, 0), (0, 0), (1, 2), (3, 1)], "replicate"), image),
         "doubles": (lambda x: ops.max_pool(x, (3, 3), stride=1, padding=1), f64[1, 2, 3, n]),
     }
+
+
+def running(n):
+    """Running combinations of which neighbours are independent."""
+    return {
+        "running sum": (lambda x: ops.cumsum(x, 1), f32[2, 5, n]),
+        "running product": (lambda x: ops.cumprod(x, 0), f32[5, 2, n]),
+        "running sum of planes": (lambda x: ops.cumsum(x, 1), f64[3, 4, 2, n]),
+    }
+
+
+def shuffled(x):
+    """Channels of two groups in turns."""
+    n, _, height, width = x.shape
+    groups = ops.permute(ops.reshape(x, (n, 2, 2, height, width)), (0, 2, 1, 3, 4))
+    return ops.reshape(groups, x.shape)
 
 
 def joined(n):
@@ -100,6 +117,7 @@ def runs(n):
         "scaled": (lambda x, s, b: ops.relu(x * s + b), image, channel, channel),
         "with a plane": (lambda x, y: x * y, image, f32[5, n]),
         "with a column": (lambda x, y: x + y, image, f32[5, 1]),
+        "shuffled": (shuffled, f32[3, 4, 5, n]),
     }
 
 
@@ -121,8 +139,9 @@ CASES = STRETCHES | {
         **rows(n),
         **phases(n),
         **runs(n),
+        **running(n),
     }.items()
-    if n < 300 or name in rows(n)
+    if n < 300 or name in rows(n) | running(n)
 }
 
 
@@ -175,7 +194,8 @@ def test_loops_over_phases_divide_and_choose_nothing(made, name):
 
 
 @pytest.mark.parametrize(
-    ("name", "extent"), [("scaled 7", 35), ("with a plane 53", 265), ("with a column 7", 7)]
+    ("name", "extent"),
+    [("scaled 7", 35), ("with a plane 53", 265), ("with a column 7", 7), ("shuffled 7", 35)],
 )
 def test_rows_that_go_on_are_one(made, name, extent):
     function, *types = CASES[name]

@@ -69,8 +69,9 @@ def through_aot(
         guard(sources, frozen.values())
         weights = {node: example_inputs[index] for node, index in frozen.items()}
         call = compile_graph(traced, weights, settings)
-        known = isinstance(call, CompiledCall | EagerCall)
-        if known and (call.is_plain or gives_views(call)) and is_identity(traced):
+        if not isinstance(call, CompiledCall | EagerCall) or not is_identity(traced):
+            return call
+        if call.is_plain or gives_views(call):
             plain.append(call)
         return call
 

@@ -12,21 +12,26 @@ from hidet_torch.converters.table import aten, require, torch
 from hidet_torch.memory.dtypes import result_type, wide
 
 MOST = 4096
-"""Elements that a GPU puts in order by comparing each with each; PyTorch sorts more of them faster.
-"""
+"""Elements that a GPU puts in order by comparing each with each, and of which a CPU finds one by
+sorting: of more of them PyTorch is faster."""
 
 
 def require_few(x: Tensor, axis: int) -> None:
-    """Leave long axes of a GPU, and such of unknown size, to PyTorch."""
+    """Leave long axes, and axes of unknown size, to PyTorch."""
     size = x.shape[axis] if x.ndim else 1
-    is_few = x.device == "cpu" or (isinstance(size, int) and size <= MOST)
-    require(is_few, f"the order of more than {MOST} elements on a GPU")
+    require(isinstance(size, int) and size <= MOST, f"the order of more than {MOST} elements")
+
+
+def require_few_on_gpus(x: Tensor, axis: int) -> None:
+    """The same but for CPUs, which sort any number of elements digit by digit."""
+    if x.device != "cpu":
+        require_few(x, axis)
 
 
 @torch(aten.sort.default)
 def sort(x: Tensor, axis: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
     """The elements in order, and where they were."""
-    require_few(x, axis)
+    require_few_on_gpus(x, axis)
     return ops.sort(x, axis, descending=descending)
 
 
@@ -43,7 +48,7 @@ def topk(
     x: Tensor, k: int, axis: int = -1, largest: bool = True, sorted: bool = True
 ) -> tuple[Tensor, Tensor]:
     """The first few in order, and where they were."""
-    require_few(x, axis)
+    require_few_on_gpus(x, axis)
     return ops.topk(x, k, axis, largest=largest)
 
 

@@ -59,6 +59,7 @@ def numbers(x: Tensor, axis: int) -> Tensor:
 def picked(x: Tensor, axis: int, keepdim: bool, place: Tensor) -> tuple[Tensor, Tensor]:
     """The elements at a place in order, and where they were."""
     rows = x if x.ndim else ops.reshape(x, (1,))
+    require_few(rows, axis)
     require(rows.shape[axis] != 0, "the median of nothing")
     both = (ops.gather(each, axis=axis, index=place) for each in sort(rows, axis))
     values, where = (each if keepdim and x.ndim else ops.squeeze(each, axis) for each in both)

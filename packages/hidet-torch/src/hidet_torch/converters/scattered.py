@@ -84,11 +84,10 @@ def diagonal_scatter(
     axes = [first % x.ndim, second % x.ndim]
     order = [axis for axis in range(x.ndim) if axis not in axes] + axes
     moved = ops.permute(x, tuple(order))
-    rows, columns = (ops.iota(size, device=x.device) for size in moved.shape[-2:])
-    is_on_it = ops.equal(ops.subtract(columns, offset), ops.unsqueeze(rows, -1))
-    place = ops.clamp(ops.subtract(rows, max(-offset, 0)), 0, length - 1)
-    values = ops.index_select(source, axis=-1, index=place)
-    found = ops.where(is_on_it, ops.unsqueeze(values, -1), moved, dtype=x.dtype)
+    place = ops.iota(length, device=x.device)
+    rows, columns = (ops.add(place, max(each, 0)) for each in (-offset, offset))
+    around = [None] * (x.ndim - 2)
+    found = ops.index_put(moved, [*around, rows, columns], source, distinct=True)
     return ops.permute(found, tuple(order.index(axis) for axis in range(x.ndim)))
 
 

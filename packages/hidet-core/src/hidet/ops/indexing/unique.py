@@ -23,7 +23,7 @@ from hidet.ops.tensors.cast import cast
 from hidet.ops.tensors.create import iota, ones_like, zeros
 from hidet.ops.tensors.shape import permute, reshape
 from hidet.ops.tensors.slicing import flip
-from hidet.types import Size, i64
+from hidet.types import Size, i32, i64
 
 
 class Unique(NamedTuple):
@@ -108,9 +108,12 @@ def grouped(rows: Tensor, order: Tensor) -> Unique:
     """Neighbours in an order that are equal become one."""
     count, device = rows.shape[0], rows.device
     ordered = take(rows, [order])
-    place = iota(count, device=device)
+    # Of int32, so that compilers see that neighbours are read.
+    place = iota(count, dtype=i32, device=device)
     before = take(ordered, [clamp(subtract(place, 1), 0)])
-    new = logical_or(any_of(not_equal(ordered, before), 1), equal(place, 0))
+    differs = not_equal(ordered, before)
+    single = same(rows.shape[1], 1)
+    new = logical_or(reshape(differs, (count,)) if single else any_of(differs, 1), equal(place, 0))
     starts = flat_nonzero(new)
     group = subtract(cumsum(new, 0), 1)
     zero = zeros(starts.shape, i64, device=device)

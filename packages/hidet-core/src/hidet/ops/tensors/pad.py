@@ -105,7 +105,7 @@ class Pad(Op):
             if self.mode == "replicate":
                 return minimum(maximum(inner, 0), size - 1)
             if self.mode == "circular":
-                return inner % size
+                return select(both(inner >= 0, inner < size), inner, inner % size)
             return (size - 1) - absolute((size - 1) - absolute(inner))
 
         return lambda *index: x[tuple(map(position, index, x.shape, self.widths))]

@@ -9,8 +9,6 @@ from hidet.ir.algebra import simplify_expression
 from hidet.ir.expr import (
     And,
     Expr,
-    FloorMod,
-    Less,
     LessEqual,
     Load,
     Math,
@@ -22,7 +20,7 @@ from hidet.ir.expr import (
 )
 from hidet.ir.stmt import For
 from hidet.ir.walk import contains, find, replaced, variables
-from hidet.passes.loops.thresholds import threshold
+from hidet.passes.loops.thresholds import conditions, threshold
 
 Conditions = tuple[Expr, ...]
 
@@ -71,6 +69,6 @@ def bounds(e: Expr) -> list[tuple[Expr, Conditions]]:
             return [(a, (LessEqual(a, b),)), (b, (LessEqual(b, a),))]
         case Math("abs", (a,)) if not a.dtype.is_float:
             return [(a, (LessEqual(constant(0, a.dtype), a),))]
-        case FloorMod(a, b):
-            return [(a, (LessEqual(constant(0, a.dtype), a), Less(a, b)))]
+        case Select(condition, then, _):
+            return [(then, tuple(conditions(condition)))]
     return []

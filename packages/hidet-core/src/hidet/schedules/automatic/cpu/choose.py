@@ -114,14 +114,19 @@ def lies_in_one_run(stage: MapStage) -> bool:
 
 
 def is_plain(stage: MapStage, axes: Sequence[Var]) -> bool:
-    """Whether elements are read at the places that are written, and nothing else asks for a place
-    along some axes."""
+    """Whether elements are read at the places that are written along some axes, and nothing else
+    asks for a place there."""
     values = [stage.value, *(value for _, value in stage.also)]
     found = list(dict.fromkeys(find(values, Get)))
     asked: dict[Expr, Expr] = {read: Var("read", read.dtype) for read in found}
     others = variables([replaced(value, asked) for value in values])
-    plain = all(isinstance(each, Var | Const) for read in found for each in read.index)
-    return plain and bool(found) and not set(axes) & set(others)
+    own = set(axes)
+    plain = all(
+        isinstance(each, Var | Const) or own.isdisjoint(variables(each))
+        for read in found
+        for each in read.index
+    )
+    return plain and bool(found) and own.isdisjoint(others)
 
 
 def columns(stage: MapStage) -> int:
