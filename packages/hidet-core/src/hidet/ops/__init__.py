@@ -118,7 +118,6 @@ from hidet.ops.indexing.positions_nd import gather_nd, one_hot_values, scatter_n
 from hidet.ops.indexing.rearrange import depth_to_space, reverse_sequence, space_to_depth
 from hidet.ops.indexing.scatter import index_add, index_put, scatter
 from hidet.ops.indexing.selection import compress, masked_select, repeat_interleave
-from hidet.ops.indexing.unique import unique, unique_consecutive
 from hidet.ops.matrices.factors import cholesky, lu, triangular_solve
 from hidet.ops.matrices.householder import qr, reflected, reflections
 from hidet.ops.matrices.linalg import det, inverse, slogdet, solve
@@ -129,6 +128,7 @@ from hidet.ops.models.optimizers import adagrad, adam, momentum_step
 from hidet.ops.models.recurrent import gates, interleave_gates, recurrence
 from hidet.ops.models.scores import binarized, imputed, kernel_products, post_transform, scaled_by
 from hidet.ops.models.tree_ensemble import tree_ensemble
+from hidet.ops.models.unique import unique, unique_consecutive
 from hidet.ops.products.attention import attention
 from hidet.ops.products.attention_weights import attention_weights
 from hidet.ops.products.einsum import einsum

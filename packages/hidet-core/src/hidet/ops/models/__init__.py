@@ -1,1 +1,1 @@
-"""Parts of particular models: recurrent cells, trees, boxes, losses."""
+"""Parts of particular models: recurrent cells, trees, boxes, losses; elements once each."""
