@@ -28,6 +28,15 @@ def test_sizes_and_axes_are_constants_of_the_model():
     assert [each.name for each in call.model.graph.initializer] == ["shape"]
 
 
+def test_numbers_stay_numbers():
+    """ONNX Runtime takes more of them, and looks at the first."""
+    model, data = cases()["test_nonmaxsuppression_center_point_box_format"].load()
+    call = enlarged(model, data[0][0])
+    assert [*call.inputs] == ["boxes", "scores"]
+    held = {each.name: tuple(each.dims) for each in call.model.graph.initializer}
+    assert held["iou_threshold"] == held["score_threshold"] == (1,)
+
+
 def test_inputs_are_repeated_alike():
     arrays = {"x": np.zeros((2, 3), np.float32), "y": np.zeros((3, 5), np.float32)}
     (found,) = longer(arrays, {"x": [1], "y": [0]})
