@@ -301,7 +301,11 @@ def test_long_rows_of_a_cpu_are_put_in_order_here(size: int) -> None:
     torch._dynamo.reset()
     x = torch.randn(3, size)
     x[0, 7] = torch.nan
-    function = lambda x: (torch.kthvalue(x[:, :400] + 1, 200), torch.sort(x * 2, descending=True))
+
+    def function(x: torch.Tensor) -> tuple[Any, Any]:
+        ordered = torch.sort(x * 2, stable=True, descending=True)
+        return torch.kthvalue(x[:, :400] + 1, 200), ordered
+
     found = compiled(function, options={"fallback": "error"})(x)
     torch.testing.assert_close(found, function(x), equal_nan=True)
 

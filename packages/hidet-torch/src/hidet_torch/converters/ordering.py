@@ -30,8 +30,9 @@ def require_few_on_gpus(x: Tensor, axis: int) -> None:
 
 @torch(aten.sort.default)
 def sort(x: Tensor, axis: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
-    """The elements in order, and where they were."""
-    require_few_on_gpus(x, axis)
+    """The elements in order, and where they were. PyTorch has an order of equals of its own in long
+    rows, which stay with it."""
+    require_few(x, axis)
     return ops.sort(x, axis, descending=descending)
 
 
@@ -39,8 +40,11 @@ def sort(x: Tensor, axis: int = -1, descending: bool = False) -> tuple[Tensor, T
 def sort_stable(
     x: Tensor, *, stable: bool | None = None, dim: int = -1, descending: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """The elements in order, equals as they were, and where they were."""
-    return sort(x, dim, descending)
+    """The elements in order, equals as they were if so asked, and where they were."""
+    if not stable:
+        return sort(x, dim, descending)
+    require_few_on_gpus(x, dim)
+    return ops.sort(x, dim, descending=descending)
 
 
 @torch(aten.topk.default)

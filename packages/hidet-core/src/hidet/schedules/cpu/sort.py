@@ -168,9 +168,9 @@ def sorting_by_digits(op: Sort) -> ScriptFunction:
             first = cast((codes[row, half, 0] >> (8 * digit)) & 255, i32)
             if starts[digit, first] < size:
                 ahead = 0
-                for value in range(256):
-                    count = starts[digit, value]
-                    starts[digit, value] = ahead
+                for number in range(256):
+                    count = starts[digit, number]
+                    starts[digit, number] = ahead
                     ahead += count
                 for j in range(size):
                     code = codes[row, half, j]
