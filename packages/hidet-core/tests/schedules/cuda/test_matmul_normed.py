@@ -258,7 +258,7 @@ def test_the_compiler_leaves_it_as_it_is(op, point):
     as_meant(map(lower, built(op, point).kernels))
 
 
-def block(rows=65, width=128, inner=256):
+def block(rows=65, width=256, inner=256):
     """Two halves of a layer: a product with a residual, a norm, a product with a function."""
     x, residual = symbol((rows, inner), "float16"), symbol((rows, width), "float16")
     h = ops.linear(x, half(width, inner)) + residual
@@ -279,7 +279,7 @@ def test_a_norm_between_products_has_no_kernel():
         assert_close(found, wanted, f16, 4)
 
 
-def post_norm(rows=65, width=128, inner=256):
+def post_norm(rows=65, width=256, inner=256):
     """A layer that norms what it has added up, behind another such sum."""
     x, residual = symbol((rows, inner), "float16"), symbol((rows, width), "float16")
     h = ops.linear(x, half(width, inner)) + residual
