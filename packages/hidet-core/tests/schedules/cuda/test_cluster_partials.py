@@ -164,7 +164,10 @@ def test_on_the_gpu(op, count, check):
     node = Node(op, tuple(inputs), device=device)
     with options(parallel_k=count):
         archive = compile_graph(FlowGraph(inputs, list(node.outputs), op.name)).archive
-    assert len(archive.plans["main"].steps) == 1
+    # Where a sum has few blocks, rows may be padded by kernels of their own before it.
+    plan = archive.plans["main"]
+    padding = {note.function for note in plan.kernels if "pad" in note.operators}
+    assert len([step for step in plan.steps if step.function not in padding]) == 1
     arrays = op.examples(seed=0)
     executor = Executor(archive, device)
     given = [to_device(np.asarray(each), device) for each in arrays]
