@@ -9,7 +9,7 @@ def test_naming_nothing_asks_for_everything():
     asked = parse(["--device", "cpu"])
     assert asked.networks == asked.operators == []
     assert asked.overhead
-    assert asked.systems == ("eager", "tracing alone", "inductor", "hidet")
+    assert asked.systems == ("eager", "hidet", "tracing alone", "inductor")
 
 
 def test_unknown_networks_are_refused(capsys):
