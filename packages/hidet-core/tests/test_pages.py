@@ -144,3 +144,25 @@ def test_architecture_names_every_import_contract():
 def import_contracts():
     settings = tomllib.loads((DOCS.parent / "pyproject.toml").read_text())
     return settings["tool"]["importlinter"]["contracts"]
+
+
+def test_what_the_reference_names_is_there():
+    """mkdocs would find out too, but in a session of its own."""
+    pages = (DOCS / "reference").glob("*.md")
+    named = [
+        line[4:]
+        for page in pages
+        for line in page.read_text().splitlines()
+        if line.startswith("::: hidet.")
+    ]
+    assert len(named) > 20
+    missing = [name for name in named if not is_there(name)]
+    assert not missing
+
+
+def is_there(name):
+    module, _, attribute = name.rpartition(".")
+    try:
+        return hasattr(import_module(module), attribute) or bool(import_module(name))
+    except ModuleNotFoundError:
+        return False
