@@ -187,7 +187,7 @@ H200 = Measured(
     cores=132,
     clusters={2: 66, 3: 39, 4: 30, 6: 16, 8: 15},  # of groups of 16 or 18
     # Fitted to 470 points of 130 products and convolutions; `multiplied` since fragments are loaded
-    # a step ahead, to 140 points of six.
+    # a step ahead, to 156 points of six.
     mma=MmaTimes(
         feed=38e9,
         shared_feed=131e9,
@@ -270,8 +270,10 @@ def measured_of(capability: Capability | None) -> Measured:
     `mma.sync` reaches a smaller part of what is published of the H200, since that is the rate of
     `wgmma`: a multiprocessor of another GPU multiplies as fast, as far as its own units go.
     """
-    if capability is None or capability in MEASURED or capability not in GPUS:
-        return MEASURED.get(capability or (9, 0), H200)
+    if capability in MEASURED:
+        return MEASURED[capability]
+    if capability not in GPUS:
+        return H200
     here, there = (GPUS[each].tensor["float16"] / GPUS[each].cores for each in (capability, (9, 0)))
     times = H200.mma
     return replace(

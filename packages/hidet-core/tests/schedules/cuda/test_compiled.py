@@ -11,6 +11,8 @@ from hidet.ops.windows.conv import Conv
 from hidet.passes.pipeline import lower
 from hidet.schedules import load
 from hidet.schedules.base import candidates
+from hidet.schedules.cuda.tiles.pipeline import Stages
+from hidet.schedules.forms import contraction_of
 from hidet.target import Target
 from hidet.toolchain.nvrtc import compile_cuda
 from hidet.types import f16, f32
@@ -54,6 +56,17 @@ def test_untuned_choices_compile_without_spills(op, arch):
     for name, usage in built.usage.items():
         assert usage.spill_bytes == 0, f"{name} at {best.point} spills {usage.spill_bytes} bytes"
     assert load.LOADED
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("op", [Linear(f16[1024, 1024], f16[1024, 1024], None)], ids=str)
+def test_the_fullest_points_of_a_pipeline_of_copies_do_not_spill(op, arch):
+    target, p = Target.parse(arch), contraction_of(op)
+    found = [each for each in candidates(op, target) if isinstance(each.point, Stages)]
+    for each in sorted(found, key=lambda each: -each.point.registers(p))[:3]:
+        module = each.schedule.apply(op, target, each.point).module
+        built = compile_cuda(cuda.emit([lower(kernel) for kernel in module.kernels]), arch=arch)
+        assert not any(usage.spill_bytes for usage in built.usage.values()), each.point
 
 
 @pytest.mark.parametrize("op", [op for op in TYPICAL if op.types()[0].dtype is f16][:4], ids=str)

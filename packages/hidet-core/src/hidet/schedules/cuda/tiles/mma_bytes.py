@@ -57,9 +57,9 @@ class ByteStages(ByteWarps, Stages):
 
     depth: int = choice(64, 128)
 
-    def flight(self, p: Contraction) -> int:
-        """Where each copy comes from."""
-        return 2 * sum(side.steps for side in self.sides(p))
+    def copies(self, p: Contraction) -> int:
+        """A thread's copies of an iteration, in pieces as wide as they are."""
+        return sum(side.steps for side in self.sides(p))
 
 
 def in_bytes(p: Contraction, target: Target) -> bool:

@@ -15,6 +15,8 @@ from hidet.target import Target
 
 ACCESSES = (4, 8, 16)
 """Bytes that one asynchronous copy can have."""
+MANY = 16
+"""Copies of a thread whose addresses the compiler makes of each other."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +48,13 @@ class Stages(Warps):
 
     def flight(self, p: Contraction) -> int:
         """Fragments of the next step along k, of which some come into the place of the last ones,
-        and where each copy comes from."""
-        fragments, vectors = sum(self.warp_tile) // 4, sum(self.block) * self.depth // VECTOR
-        return fragments - 8 + vectors // self.threads
+        and where each copy comes from; many of these take two registers each."""
+        copies = self.copies(p)
+        return sum(self.warp_tile) // 4 - 8 + copies + max(copies - MANY, 0)
+
+    def copies(self, p: Contraction) -> int:
+        """A thread's copies of an iteration, as if pieces were whole."""
+        return sum(self.block) * self.depth // VECTOR // self.threads
 
     @part
     def gather(self, operands: Operands, sums: Registers, turns: Any) -> None:
