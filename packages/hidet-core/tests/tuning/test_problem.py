@@ -8,6 +8,7 @@ from hidet.build.measured.attempt import alone
 from hidet.fusion.group import Group
 from hidet.graph import symbol, trace_from
 from hidet.graph.dims import size_symbol
+from hidet.ops.reductions.partial_statistics import linear_moments
 from hidet.tuning.problem import BLOCK, SAMPLED, TYPICAL, problem_of, sampled
 from hidet.tuning.verdict import difference
 from hidet.types import f16, i64
@@ -79,3 +80,21 @@ def test_symbols_get_a_number_and_so_do_those_of_no_input():
     assert problem.inputs[0].shape == (2 * TYPICAL, 16)
     assert problem.inputs[2].shape == (TYPICAL,)
     assert sampled(group, problem.inputs)[0].values.shape == (SAMPLED,)
+
+
+def test_statistics_of_rounded_rows_may_be_off_by_their_rounding():
+    x, w, near = (
+        symbol([24, 768], "float16"),
+        symbol([768, 768], "float16"),
+        symbol([24, 768], "float16"),
+    )
+    y, statistics = linear_moments(x, w, near)
+    graph = trace_from([y, statistics], [x, w, near])
+    group = Group(graph.nodes, graph.nodes[0])
+    problem = problem_of(group, alone(group), 1.0)
+    rows, wanted = problem.expected
+    rounded = rows.values.astype(np.float16).astype(np.float64).reshape(24, 12, 64)
+    found = np.stack([rounded.mean(-1), rounded.var(-1) * 64], -1).astype(np.float32)
+    assert np.abs(found - wanted.values).max() > 1e-4 * np.abs(wanted.values).max()
+    assert difference(found, wanted, problem.factor) == ""
+    assert difference(np.roll(found, 1), wanted, problem.factor)

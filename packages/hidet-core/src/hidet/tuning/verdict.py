@@ -25,6 +25,7 @@ class Expected:
     positions: Array | None
     values: Array
     dtype: str
+    """The type in whose last places it may be off, which may be coarser than its own."""
 
 
 @dataclass(frozen=True)
