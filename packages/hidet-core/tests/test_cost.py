@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hidet.cost import LAUNCH_SECONDS, ROUND_SECONDS, Work, seconds
+from hidet.cost import LATENCY_SECONDS, LAUNCH_SECONDS, Work, seconds
 from hidet.errors import BadArgument
 from hidet.target import Target
 
@@ -24,7 +24,7 @@ AMOUNTS = st.floats(0, 1e12)
         blocks=st.integers(1, 5000),
         block_threads=st.sampled_from([32, 128, 1024]),
     ),
-    st.sampled_from(["bytes_read", "bytes_written", "flops", "launches", "rounds"]),
+    st.sampled_from(["bytes_read", "bytes_written", "flops", "launches", "latencies"]),
 )
 def test_more_work_is_never_cheaper(target, work, field):
     more = replace(work, **{field: getattr(work, field) * 2 + 1})
@@ -80,14 +80,16 @@ def test_what_does_not_fit_takes_forever_and_nonsense_is_refused():
 
 def test_waits_one_after_the_other_add_up():
     target = Target.parse("sm_90a")
-    work = Work(1e5, 1e5, 1e6, blocks=8, rounds=40)
-    assert seconds(work, target) - seconds(replace(work, rounds=20), target) == pytest.approx(
-        20 * ROUND_SECONDS
+    work = Work(1e5, 1e5, 1e6, blocks=8, latencies=40)
+    assert seconds(work, target) - seconds(replace(work, latencies=20), target) == pytest.approx(
+        20 * LATENCY_SECONDS
     )
-    assert seconds(work, TARGETS[-1]) == seconds(replace(work, rounds=0), TARGETS[-1])
+    assert seconds(work, TARGETS[-1]) == seconds(replace(work, latencies=0), TARGETS[-1])
 
 
 def test_what_comes_after_the_last_operand_has_nothing_beside_it():
     target = Target.parse("sm_90a")
     work = Work(1e8, 1e5, 1e9, blocks=132)
-    assert seconds(replace(work, after=1e-6), target) - seconds(work, target) == pytest.approx(1e-6)
+    assert seconds(replace(work, epilogue=1e-6), target) - seconds(work, target) == pytest.approx(
+        1e-6
+    )

@@ -6,7 +6,7 @@ import pytest
 from hidet.build.target import target_of_device
 from hidet.errors import BadArgument
 from hidet.target import Target
-from hidet.target.measured import H200, MULTIPLIED
+from hidet.target.measured import H200, MMA_SYNC
 
 NAMES = [
     *("sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_120"),
@@ -132,10 +132,10 @@ def test_which_gpus_run_code(name, capability, runs):
 def test_mma_sync_reaches_most_of_a_rate_that_is_its_own(arch):
     # What is published of Hopper is the rate of wgmma, of which mma.sync reaches a half.
     measured = Target.parse(arch).measured
-    assert measured.mma.multiplied == MULTIPLIED > H200.mma.multiplied
-    assert measured.mma.feed == H200.mma.feed
+    assert measured.mma.efficiency == MMA_SYNC > H200.mma.efficiency
+    assert measured.mma.l2_bandwidth == H200.mma.l2_bandwidth
 
 
 def test_a_gpu_that_was_measured_has_its_own_figures():
     assert Target.parse("sm_90a").measured is Target.parse("sm_90").measured is H200
-    assert Target.parse("sm_100").measured.mma.multiplied < H200.mma.multiplied
+    assert Target.parse("sm_100").measured.mma.efficiency < H200.mma.efficiency

@@ -1,7 +1,7 @@
-"""How long work should take: a roofline with waves, ramps and launches, to rank candidates.
+"""A roofline with waves, ramps and launches, which ranks candidates.
 
-The model knows nothing of cache reuse between kernels or of bank conflicts: it prunes a space
-before measuring and weighs fusions against each other; it does not predict.
+The model ignores cache reuse between kernels and bank conflicts. It prunes a search space before
+measuring, and compares fusions; it does not predict times.
 """
 
 from dataclasses import dataclass
@@ -22,15 +22,15 @@ REACHED_RATE = 0.7
 """The part of the published rate that a large matmul reaches: 674 of 989 TFLOP/s on an H200."""
 CACHE_GAIN = 2.0
 """How much faster data comes from a GPU's second-level cache than from memory; an estimate."""
-ROUND_SECONDS = 0.5e-6
-"""A block's wait for data it has just asked for, with little else to do; an estimate."""
+LATENCY_SECONDS = 0.5e-6
+"""From a block's load to the data, with little else to do; an estimate."""
 SATURATING_THREADS = 256
 """Resident threads with which one multiprocessor keeps its arithmetic units busy; an estimate."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """What one operation moves and computes, and over how many blocks it is spread."""
+    """The bytes and operations of one operator, and the blocks that share them."""
 
     bytes_read: float
     bytes_written: float
@@ -46,10 +46,10 @@ class Work:
     """Per block."""
     registers: int = 0
     """Per thread; 0 where unknown."""
-    rounds: float = 0
-    """How often a block waits for memory, one wait after the other; 0 where waits overlap."""
-    after: float = 0.0
-    """Seconds after the last operand has come, in which no memory is read any more."""
+    latencies: float = 0
+    """Memory latencies of a block that nothing hides, one after the other."""
+    epilogue: float = 0.0
+    """Seconds after the last operand has arrived, in which no memory is read any more."""
 
     def __post_init__(self) -> None:
         amounts = (self.bytes_read, self.bytes_written, self.flops)
@@ -60,7 +60,7 @@ class Work:
 def seconds(work: Work, target: Target) -> float:
     """The estimated time of `work` on `target`; infinite where not even one block fits.
 
-    launches + waves + the longer of memory and arithmetic + what comes after. Never shorter for
+    launches + waves + the longest of memory, arithmetic and latencies + epilogue. Never shorter for
     more bytes, more operations or more launches, nor on a target with less bandwidth or a lower
     rate.
     """
@@ -74,24 +74,24 @@ def seconds(work: Work, target: Target) -> float:
         + max(
             _memory(work, target),
             _arithmetic(work, target, resident),
-            _rounds(work, target, resident),
+            _latencies(work, target, resident),
         )
-        + work.after
+        + work.epilogue
     )
 
 
 def _waves(work: Work, target: Target, resident: int) -> float:
-    """Each set of blocks that the device holds at once ramps up and down; a CPU has no ramp."""
+    """Each wave, the blocks that the device holds at once, ramps up and down; a CPU has no ramp."""
     if target.kind == "cpu":
         return 0.0
     return -(-work.blocks // (resident * target.cores)) * WAVE_SECONDS
 
 
-def _rounds(work: Work, target: Target, resident: int) -> float:
-    """Blocks that a core holds at once wait together; a CPU's loads are foreseen."""
+def _latencies(work: Work, target: Target, resident: int) -> float:
+    """Blocks that a core holds at once wait at the same time; a CPU prefetches its loads."""
     if target.kind == "cpu":
         return 0.0
-    return -(-work.blocks // (resident * target.cores)) * work.rounds * ROUND_SECONDS
+    return -(-work.blocks // (resident * target.cores)) * work.latencies * LATENCY_SECONDS
 
 
 def _memory(work: Work, target: Target) -> float:

@@ -70,9 +70,9 @@ def test_how_many_neighbours_are_there_together():
     deep = convolution_of(Conv(f16[1, 6, 6, 24], f16[8, 3, 3, 24], None, *rest, 1, True))
     split = convolution_of(Conv(f16[1, 6, 6, 24], f16[8, 3, 3, 4], None, *rest, 6, True))
     first = convolution_of(Conv(f16[1, 6, 6, 3], f16[8, 3, 3, 3], None, *rest, 1, True))
-    assert [p.a_together for p in (deep, split, first)] == [8, 4, 1]
+    assert [p.a_contiguity for p in (deep, split, first)] == [8, 4, 1]
     assert [p.scattered > 0 for p in (deep, split, first)] == [False, False, True]
     product = product_of(Matmul(f16[9, 40], f16[40, 6]))
-    assert (product.a_together, product.b_together) == (8, 2)
+    assert (product.a_contiguity, product.b_contiguity) == (8, 2)
     across = product_of(Matmul(f16[2, 40, 12], f16[2, 40, 7], transpose_a=True))
-    assert (across.a_together, across.b_together) == (4, 1)
+    assert (across.a_contiguity, across.b_contiguity) == (4, 1)

@@ -1,4 +1,4 @@
-"""What a product and a convolution have in common: the form schedules are written against.
+"""What a matmul and a convolution have in common: the form schedules are written against.
 
 c[z, i, j] = sum over r of a[z, i, r] * b[z, r, j], plus a bias. The operands are the operator's
 own; index functions say which of their elements is meant, in whatever layout they lie.
@@ -21,7 +21,7 @@ from hidet.types import DType, Size, TensorType
 
 Index: TypeAlias = tuple[Value, ...]
 
-MOST_TOGETHER = 16
+MAX_CONTIGUITY = 16
 """Elements of the widest access: 16 bytes of the narrowest type."""
 
 
@@ -46,9 +46,9 @@ class Contraction(ABC):
     weight: ClassVar[str] = "b"
     """Which of `a` and `b` is the same at all calls, where one is."""
     made: ClassVar[tuple[str, ...]] = ()
-    """Which of `a` and `b` kernels ahead of the product make of the operator's operands."""
-    shares_sums: ClassVar[bool] = True
-    """Whether blocks may share the sum over k of a tile."""
+    """Which of `a` and `b` kernels ahead of the matmul make of the operator's operands."""
+    allows_split_k: ClassVar[bool] = True
+    """Whether k may be split among blocks (split-K)."""
 
     @abstractmethod
     def a_at(self, z: Value, i: Value, r: Value) -> Index:
@@ -67,8 +67,8 @@ class Contraction(ABC):
         """The index in `bias` of what is added at row i and column j."""
 
     @property
-    def b_lies(self) -> TensorType:
-        """The type in which b lies in memory: other than `b` where its elements are packed."""
+    def b_stored(self) -> TensorType:
+        """The type of b in memory: other than `b` where its elements are packed."""
         return self.b
 
     def estimated(self, size: Size) -> int:
@@ -90,19 +90,19 @@ class Contraction(ABC):
         return True
 
     @property
-    def a_together(self) -> int:
+    def a_contiguity(self) -> int:
         """How many neighbours in memory, from a multiple of as many on, are of one row (or column)
-        of a, all of them there or none."""
+        of a and either all inside of it or all outside: the widest access."""
         return 1
 
     @property
-    def b_together(self) -> int:
+    def b_contiguity(self) -> int:
         """The same of b."""
         return 1
 
     def is_there(self, i: Value, j: Value) -> Value:
-        """What has to be asked of row i and column j where `c_at` of one that there is not may be
-        an element that there is."""
+        """The condition on row i and column j, needed where `c_at` of one outside of the matmul may
+        be an element of c."""
         return True
 
     @property
@@ -112,7 +112,7 @@ class Contraction(ABC):
 
     @property
     def a_matrices(self) -> Size:
-        """How many matrices a has: those after as many products have them again, in turns."""
+        """How many matrices a has: product z has matrix z modulo that."""
         return self.batch
 
     def which(self, z: Any) -> Value:
@@ -147,17 +147,17 @@ class Contraction(ABC):
 
     @property
     def scattered(self) -> float:
-        """How much it takes to find an element by itself; 0 where neighbours are found together."""
+        """The relative cost of gathering one element; 0 where neighbours are loaded as a vector."""
         return 0.0
 
     @property
     def has_weight(self) -> bool:
-        """Whether one operand is likely the same at all calls."""
+        """Whether one operand is likely a weight: the same at all calls."""
         return True
 
     @property
     def wide(self) -> DType:
-        """The type of the sums."""
+        """The type of the accumulators."""
         return accumulator(self.c.dtype)
 
     @property
@@ -191,9 +191,9 @@ def digits(number: Value, sizes: Sequence[Size]) -> Index:
     return unravel(number, sizes)
 
 
-def together(size: Size) -> int:
-    """How many neighbours along an axis without gaps are all there or none: a power of two."""
+def contiguity(size: Size) -> int:
+    """How many neighbours along an axis without gaps are all inside or outside: a power of two."""
     if isinstance(size, int):
-        return gcd(size, MOST_TOGETHER)
+        return gcd(size, MAX_CONTIGUITY)
     all_sizes = possible(size)
-    return gcd(all_sizes.divisor, all_sizes.remainder, MOST_TOGETHER)
+    return gcd(all_sizes.divisor, all_sizes.remainder, MAX_CONTIGUITY)

@@ -13,7 +13,7 @@ from typing import ClassVar
 from hidet.compute.sizes import Shape, product
 from hidet.ir.expr import And, Value, wrap
 from hidet.ops.windows.conv import Conv
-from hidet.schedules.contraction import Contraction, Index, digits, together
+from hidet.schedules.contraction import Contraction, Index, contiguity, digits
 from hidet.schedules.typical import estimated
 from hidet.types import Size, TensorType
 
@@ -216,19 +216,19 @@ class ChannelsLast(Convolution):
         return And(wrap(0) <= first, first + self.op.window[-1] <= self.op.sizes[-1])
 
     @property
-    def a_together(self) -> int:
+    def a_contiguity(self) -> int:
         """Channels of a group."""
-        return together(self.op.each)
+        return contiguity(self.op.each)
 
     @property
-    def b_together(self) -> int:
+    def b_contiguity(self) -> int:
         """Channels of a group."""
-        return together(self.op.each)
+        return contiguity(self.op.each)
 
     @property
     def scattered(self) -> float:
         """Few channels are found one by one, but for the pixel that they have in common."""
-        return IN_PIXEL if self.a_together == 1 and not self.pointwise else 0.0
+        return IN_PIXEL if self.a_contiguity == 1 and not self.pointwise else 0.0
 
     def a_at(self, z: Value, i: Value, r: Value) -> Index:
         image, *where = digits(i, self.places)

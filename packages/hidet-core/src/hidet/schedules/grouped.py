@@ -47,7 +47,7 @@ class Grouped(Product):
     ends: TensorType = field(kw_only=True)
 
     operands: ClassVar[tuple[str, ...]] = ("a", "b", "ends")
-    shares_sums = False
+    allows_split_k = False
     """There are too many groups."""
     batch = 1
     """Each row is in one product: all groups together have as many as one product."""

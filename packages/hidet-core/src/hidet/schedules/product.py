@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 from hidet.compute.sizes import Shape, product, same
 from hidet.ir.expr import Value, wrap
 from hidet.ops.products.matmul import Linear, Matmul
-from hidet.schedules.contraction import Contraction, Index, digits, together
+from hidet.schedules.contraction import Contraction, Index, contiguity, digits
 from hidet.types import Size, TensorType
 
 
@@ -42,16 +42,16 @@ class Product(Contraction):
         return product(self.stack)
 
     @cached_property
-    def a_together(self) -> int:
+    def a_contiguity(self) -> int:
         """Neighbours along k, or along the rows where those are one axis."""
         if self.a_along_k:
-            return together(self.k)
-        return together(self.m) if len(self.rows) == 1 else 1
+            return contiguity(self.k)
+        return contiguity(self.m) if len(self.rows) == 1 else 1
 
     @cached_property
-    def b_together(self) -> int:
+    def b_contiguity(self) -> int:
         """Neighbours along k or along the columns."""
-        return together(self.k if self.b_along_k else self.n)
+        return contiguity(self.k if self.b_along_k else self.n)
 
     def is_there(self, i: Value, j: Value) -> Value:
         """A vector has no axis for its one row."""

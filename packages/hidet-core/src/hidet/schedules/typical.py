@@ -1,4 +1,4 @@
-"""What sizes that only calls tell count as, where the costs of schedules are compared."""
+"""Which numbers stand for dynamic sizes when the costs of schedules are compared."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hidet.target import Target
 from hidet.types import Size, TensorType
 
 TYPICAL, IMAGES = 128, 1
-"""What a size counts as in a single estimate, and what a number of images does."""
+"""What a dynamic size counts as in a single estimate, and what a number of images does."""
 CALLS = (4, 64)
 """What all sizes are in the calls that choices for GPUs are made for. By the cost model for an H200
 layers of ResNet-50, BERT and Llama, at 1 to 64 images or 16 to 8,192 rows, take 1.33 times as long
@@ -52,14 +52,14 @@ def called(of: T, size: int, others: Mapping[Var, int] = NONE) -> T:
 
 
 def symbols_of(of: Op | TensorType) -> bool:
-    """Whether some size is only known to calls."""
+    """Whether some size is dynamic."""
     if isinstance(of, TensorType):
         return not all(isinstance(size, int) for size in of.shape)
     return any(True for _ in of.symbolic_sizes())
 
 
 def agrees(of: Op | TensorType) -> bool:
-    """Whether an operator takes such sizes: one may be the difference of others."""
+    """Whether an operator is valid with such sizes: one may be the difference of others."""
     try:
         return isinstance(of, TensorType) or bool(of.results())
     except HidetError:
@@ -67,20 +67,20 @@ def agrees(of: Op | TensorType) -> bool:
 
 
 def expected(costs: Sequence[float]) -> float:
-    """What counts of the costs of typical calls: their geometric mean, so that being so many times
-    slower weighs the same at any size."""
+    """The geometric mean of the costs of typical calls, so that a factor weighs the same at any
+    size."""
     return prod(costs) ** (1 / len(costs))
 
 
 def estimated(size: Size | Any, images: Size = 0) -> int:
-    """A size as one number: what it comes to where each symbol in it is `TYPICAL`, and those in a
-    number of `images` are `IMAGES`."""
+    """A size as one number: its value where each symbol in it is `TYPICAL`, and those of a number
+    of `images` are `IMAGES`."""
     return size if isinstance(size, int) else estimated_once(size, images)
 
 
 @lru_cache(maxsize=4096)
 def estimated_once(size: Expr, images: Size) -> int:
-    """The same of an expression, found out once."""
+    """The same of an expression, cached."""
     symbols: dict[Expr, int] = dict.fromkeys(variables(size), TYPICAL)
     if not isinstance(images, int):
         symbols.update(dict.fromkeys(variables(images), IMAGES))
@@ -88,17 +88,17 @@ def estimated_once(size: Expr, images: Size) -> int:
 
 
 def fewest(size: Size | Any) -> int:
-    """A size as one number: what it comes to where each symbol in it is 1."""
+    """A size as one number: its value where each symbol in it is 1."""
     if isinstance(size, int):
         return size
     return max(0, bound(size, dict.fromkeys(variables(size), 1)))
 
 
 def bound(size: Expr, symbols: Mapping[Expr, int]) -> int:
-    """What a size comes to where its symbols are numbers."""
+    """The value of a size where its symbols are these numbers."""
     return int(evaluate(size, symbols))
 
 
 def size_bytes(of: TensorType) -> float:
-    """The bytes of a tensor, for estimates."""
+    """The bytes of a tensor, with estimated sizes."""
     return float(prod(map(estimated, of.shape))) * of.dtype.nbytes

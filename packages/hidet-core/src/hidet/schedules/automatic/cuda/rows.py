@@ -188,7 +188,7 @@ class Rows:
         if not one_each or self.kept is None or self.left is not None:
             return
         row = known_product(self.walks[0].extents) * sum(e.dtype.nbytes for e in self.streamed(0))
-        blocks = target.measured.under_way // max(1, row)
+        blocks = target.measured.bytes_in_flight // max(1, row)
         registers = target.registers_per_sm // max(1, blocks * self.shape.threads)
         if blocks < FEWEST or registers < ROOM:
             return

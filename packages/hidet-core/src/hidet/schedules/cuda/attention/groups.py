@@ -95,9 +95,9 @@ class Groups:
         taken, warpgroups = target.measured.attention_groups, self.groups * together
         products = 2 * HEIGHT * self.keys * sum(self.padded(rows)) / target.measured.wgmma.rate
         exponentials = HEIGHT * self.keys / EXPONENTIALS
-        each = products + taken.softmax * exponentials + taken.turn
-        crowded: float = warpgroups * each * taken.crowd ** max(0, warpgroups - 2)
-        alone = products + taken.alone * exponentials + taken.latency
+        each = products + taken.exposed_softmax * exponentials + taken.iteration_overhead
+        crowded: float = warpgroups * each * taken.overlap_gain ** max(0, warpgroups - 2)
+        alone = products + taken.serial_softmax * exponentials + taken.iteration_latency
         copied = together * self.copying(rows, target)
         return max(crowded, alone, copied) * (taken.causal if rows.op.causal else 1)
 
@@ -106,14 +106,14 @@ class Groups:
         in part take longer."""
         taken, pieces = target.measured.wgmma, 0.0
         for size in (rows.size, rows.width):
-            pieces += size // PANEL + (taken.partial if size % PANEL else 0.0)
-        return pieces * self.keys * taken.copy
+            pieces += size // PANEL + (taken.partial_row if size % PANEL else 0.0)
+        return pieces * self.keys * taken.copied_row
 
     def busy(self, rows: Rows, target: Target, blocks: int) -> float:
         """How many cycles the multiprocessors are busy with so many blocks."""
         places, turns = target.cores * self.resident, self.turns(rows)
         there = min(self.resident, -(-blocks // target.cores))
-        anew = target.measured.attention_groups.anew
+        anew = target.measured.attention_groups.block_turnaround
         tile = self.cycles(rows, target, there)
         if not rows.op.causal or rows.together:
             return -(-blocks // places) * (turns * tile + anew) - anew

@@ -212,8 +212,8 @@ class Blocks:
             launches=2 if apart else 1,
             shared_bytes=self.shared_bytes(rows),
             registers=self.registers(rows),
-            rounds=self.rounds(rows, blocks, seen, target),
-            after=(waves - 1) * FOLLOWING,
+            latencies=self.rounds(rows, blocks, seen, target),
+            epilogue=(waves - 1) * FOLLOWING,
         )
 
 

@@ -128,11 +128,17 @@ class OverlapTile:
         """How long a multiprocessor takes for so many tiles; its blocks are in each other's way.
         Where one is alone there, nothing else goes on in a part of its products."""
         taken = target.measured.wgmma
-        lines = p.planes * self.length(p) * (taken.line + taken.found * estimated(p.op.each))
-        pieces = prod(self.block) / PIECE**2 * taken.piece
+        lines = (
+            p.planes
+            * self.length(p)
+            * (taken.staged_vector + taken.gathered_channel * estimated(p.op.each))
+        )
+        pieces = prod(self.block) / PIECE**2 * taken.overlap_block
         if self.resident(p, target) == 1:
             pieces += UNCOVERED * 2 * prod(self.block) * p.k / taken.rate
-        return each * (lines + pieces) * (taken.again if self.stages == 1 and each > 1 else 1)
+        return (
+            each * (lines + pieces) * (taken.serial_stages if self.stages == 1 and each > 1 else 1)
+        )
 
     def work(self, op: Conv, target: Target) -> Work:
         """What `op` costs at this point: what the operations count is the time that the model gives

@@ -30,7 +30,7 @@ from hidet.ops.windows.conv import Conv
 from hidet.schedules.accesses import accesses
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
-from hidet.schedules.contraction import together
+from hidet.schedules.contraction import contiguity
 from hidet.schedules.cuda.convolution.patch import Patch, Steps
 from hidet.schedules.depthwise import Depthwise, is_depthwise
 from hidet.schedules.space import choice
@@ -83,14 +83,14 @@ class Reading(Patch):
     def parts(self) -> list[tuple[int, int]]:
         """The accesses that a row of x is read by: places beside the patch, and lengths."""
         op, before = self.d.op, self.d.op.padding[1][0]
-        widest = gcd(ACCESS_BYTES // op.x.dtype.nbytes, together(op.sizes[1]))
+        widest = gcd(ACCESS_BYTES // op.x.dtype.nbytes, contiguity(op.sizes[1]))
         lanes = gcd(widest, self.each * op.stride[1])
         return accesses(-before, self.reach - before, lanes)
 
     @property
     def lanes(self) -> int:
         """Neighbours that are written at once."""
-        widest = gcd(ACCESS_BYTES // self.d.op.x.dtype.nbytes, together(self.d.out[1]))
+        widest = gcd(ACCESS_BYTES // self.d.op.x.dtype.nbytes, contiguity(self.d.out[1]))
         return gcd(widest, self.each)
 
 

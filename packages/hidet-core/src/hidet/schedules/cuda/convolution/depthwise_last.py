@@ -29,7 +29,7 @@ from hidet.lang.memory import get
 from hidet.ops.windows.conv import Conv
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
-from hidet.schedules.contraction import together
+from hidet.schedules.contraction import contiguity
 from hidet.schedules.cuda.convolution.patch import Patch, Steps
 from hidet.schedules.depthwise import Depthwise, is_depthwise
 from hidet.schedules.space import choice
@@ -54,7 +54,7 @@ class Vectors:
     def lanes(self, op: Conv) -> int:
         """Channels of a vector."""
         widest = ACCESS_BYTES // op.x.dtype.nbytes
-        return min(widest, together(op.weight.shape[0]))
+        return min(widest, contiguity(op.weight.shape[0]))
 
     def patch(self, op: Conv) -> Patch:
         """The places of a thread."""

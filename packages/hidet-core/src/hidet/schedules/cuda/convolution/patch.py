@@ -79,5 +79,5 @@ class Steps:
         rounds = waits + steps / self.alone * (1 + crowd / self.beside)
         flops = 2.0 * blocks * threads * steps
         return Work(
-            *d.nbytes, flops, "float32", blocks, threads, registers=registers, rounds=rounds
+            *d.nbytes, flops, "float32", blocks, threads, registers=registers, latencies=rounds
         )

@@ -73,7 +73,7 @@ class Handing(Alone):
     ) -> tuple[float, float]:
         """As for other matmuls; without split-K a block runs the whole epilogue of its tile."""
         cycles, after = super().cycles(p, target, tiles, together)
-        unshared = target.measured.wgmma.unshared if self.slices == 1 else 0
+        unshared = target.measured.wgmma.statistics if self.slices == 1 else 0
         return cycles + unshared, after + unshared
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from hidet.cost import ROUND_SECONDS, WAVE_SECONDS, Work
+from hidet.cost import LATENCY_SECONDS, WAVE_SECONDS, Work
 from hidet.schedules.cuda.small_m.reading import Reading
 from hidet.schedules.typical import estimated, size_bytes
 from hidet.target import Target
@@ -59,17 +59,24 @@ class Latency:
         """The seconds of a block that waits for nothing but its own reads."""
         reading, times = self.reading, self.times
         steps = -(-estimated(reading.p.k) // (reading.step * reading.point.slices))
-        rounds = steps * reading.vectors / min(reading.reads, times.under_way)
+        rounds = steps * reading.vectors / min(reading.reads, times.loads_in_flight)
         rows = 1 if self.by_units else reading.rows
-        meeting = times.meeting if reading.point.slices > 1 else 0.0
-        after = prod(reading.sums) * times.added + meeting
-        return times.begun + rounds * times.waited + steps * rows * times.row + after
+        meeting = times.cluster_reduction if reading.point.slices > 1 else 0.0
+        after = prod(reading.sums) * times.reduced_accumulator + meeting
+        return (
+            times.block_overhead
+            + rounds * times.load_latency
+            + steps * rows * times.row_step
+            + after
+        )
 
     def of_all(self) -> float:
         """The seconds in which memory gives all of b, and multiprocessors take it: these go on
         beside each other, though not quite."""
         p = self.reading.p
-        memory = size_bytes(p.b_lies) / (self.target.memory_bandwidth * self.times.read)
+        memory = size_bytes(p.b_stored) / (
+            self.target.memory_bandwidth * self.times.read_efficiency
+        )
         taken = self.handed() if self.by_units else self.multiplied()
         return float((memory**3 + taken**3) ** (1 / 3))
 
@@ -78,18 +85,22 @@ class Latency:
         be put together first."""
         p = self.reading.p
         moved = size_bytes(p.b) * (1 if p.b_along_k else 2)
-        return moved / (self.times.fed * self.target.cores)
+        return moved / (self.times.fragment_bandwidth * self.target.cores)
 
     def multiplied(self) -> float:
         """The seconds of products on CUDA cores, and of all that comes from first caches."""
         p, reading = self.reading.p, self.reading
         products = (
-            p.flops * reading.effort / (self.target.peak_flops(p.wide.name) * self.times.multiplied)
+            p.flops
+            * reading.effort
+            / (self.target.peak_flops(p.wide.name) * self.times.fma_efficiency)
         )
         own = reading.vectors * reading.nbytes
         rows = reading.rows * reading.depth * p.a.dtype.nbytes / own
-        near = size_bytes(p.b_lies) * (1 + rows * (1.0 if p.b_along_k else self.times.shared))
-        return products + near / (self.times.near * self.target.cores)
+        near = size_bytes(p.b_stored) * (
+            1 + rows * (1.0 if p.b_along_k else self.times.row_conflict)
+        )
+        return products + near / (self.times.l1_bandwidth * self.target.cores)
 
     def work(self) -> Work:
         """Blocks of a wave share the memory; the last wave takes a block's own time, at least."""
@@ -100,10 +111,10 @@ class Latency:
         whole, rest = divmod(self.blocks, places)
         alone, each = self.of_block(), self.of_all() / self.blocks
         seconds = whole * max(places * each, alone) + (max(rest * each, alone) if rest else 0.0)
-        seconds += alone * self.times.alone - WAVE_SECONDS  # which is counted for each wave
+        seconds += alone * self.times.ramp - WAVE_SECONDS  # which is counted for each wave
         return Work(
             *p.nbytes, p.flops, (p.a.dtype if self.by_units else p.wide).name,
             min(self.blocks, places), threads, self.by_units,
             shared_bytes=self.shared_bytes, registers=self.registers,
-            rounds=max(0.0, seconds) / ROUND_SECONDS,
+            latencies=max(0.0, seconds) / LATENCY_SECONDS,
         )  # fmt: skip

@@ -113,7 +113,7 @@ def by_threads(p: Product, target: Target) -> bool:
 
 def by_units(p: Product, target: Target) -> bool:
     """Whether tensor cores may multiply these few rows, as they lie."""
-    return is_few(p) and by_tensor_cores(p, target) and p.b_together % VECTOR == 0
+    return is_few(p) and by_tensor_cores(p, target) and p.b_contiguity % VECTOR == 0
 
 
 @schedule_for(

@@ -80,13 +80,13 @@ class PackedProduct(Product):
         return 1 if self.scale.dtype.nbytes == 2 else 2
 
     @property
-    def b_lies(self) -> TensorType:
+    def b_stored(self) -> TensorType:
         return i32[self.n, self.numbers + self.blocks * self.head]
 
     @property
     def nbytes(self) -> tuple[float, float]:
         read, written = super().nbytes
-        return read - size_bytes(self.b) + size_bytes(self.b_lies), written
+        return read - size_bytes(self.b) + size_bytes(self.b_stored), written
 
     def unit_and_base(self, b: Any, j: Any, r: Any) -> tuple[Any, Any]:
         """The scale at row r of column j, and what is to be taken from numbers there, which are
@@ -101,13 +101,13 @@ class PackedProduct(Product):
 
     def placing(self, name: str, rows: int, kind: str) -> list[ScriptFunction]:
         """The kernel that brings the weight into the order of reading."""
-        width = self.b_lies.shape[1]
+        width = self.b_stored.shape[1]
         scale_type = self.scale
         zero_type = scale_type if self.zero_point is None else self.zero_point
 
         with script_module():
 
-            @script(packed=self.packed, scale=scale_type, zero_point=zero_type, b=self.b_lies)
+            @script(packed=self.packed, scale=scale_type, zero_point=zero_type, b=self.b_stored)
             def pack(packed: Global, scale: Global, zero_point: Global, b: Global) -> None:
                 attr.func_name = f"{name}_pack"
                 attr.cuda_grid_dim = cdiv(self.n * width, THREADS)

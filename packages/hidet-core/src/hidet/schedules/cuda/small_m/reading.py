@@ -82,7 +82,7 @@ class Reading(ABC):
     @property
     def vector(self) -> int:
         """Neighbours in memory that are read at once."""
-        return gcd(self.p.b_together, ACCESS_BYTES // self.p.b.dtype.nbytes)
+        return gcd(self.p.b_contiguity, ACCESS_BYTES // self.p.b.dtype.nbytes)
 
     @property
     def nbytes(self) -> int:
@@ -198,7 +198,7 @@ def small_m(name: str, reading: Reading) -> Module:
 
     with script_module():
 
-        @script(a=p.a, b=p.b_lies, bias=bias_type, c=p.c)
+        @script(a=p.a, b=p.b_stored, bias=bias_type, c=p.c)
         def product(a: Global, b: Global, bias: Global, c: Global) -> None:
             attr.func_name = name
             attr.cuda_grid_dim = (cdiv(p.n, columns), slices, p.batch)

@@ -15,44 +15,43 @@ from hidet.lang.cuda import cp_async_commit_group, cp_async_wait_group, syncthre
 
 @record
 class CopyPipeline:
-    """So many stages, and a record whose part `load(stage, turn)` starts an iteration's copies;
-    what `begin()` starts comes with the first ones."""
+    """`stages` buffers, and a record whose part `load(stage, iteration)` starts an iteration's
+    copies. What its part `begin()` starts arrives with the first ones."""
 
     stages: int
     source: Any
 
     @property
     def ahead(self) -> int:
-        """Iterations that copies begin before they are needed; the only one of a single stage."""
+        """By how many iterations copies are started before they are read."""
         return max(self.stages - 1, 1)
 
     @part
-    def begin(self, turns: Any) -> None:
-        """The copies of the first iterations are under way."""
-        for turn in static(range(self.ahead)):
-            if turn < turns:
-                self.source.load(turn, turn)
-                if turn == 0:
+    def begin(self, iterations: Any) -> None:
+        """Start the copies of the first iterations."""
+        for iteration in static(range(self.ahead)):
+            if iteration < iterations:
+                self.source.load(iteration, iteration)
+                if iteration == 0:
                     self.source.begin()
             cp_async_commit_group()
 
     @part
     def wait(self) -> None:
-        """What the next iteration reads is there."""
+        """Wait until the copies of the next iteration have arrived."""
         cp_async_wait_group(self.ahead - 1)
         syncthreads()
 
     @part
-    def step(self, following: Int, turns: Any) -> None:
-        """What the next iteration reads is there, and the copies of iteration `following`, which is
-        `ahead` of it, are on their way behind the others."""
+    def step(self, following: Int, iterations: Any) -> None:
+        """Wait for the next iteration's copies, then start those of iteration `following`, which is
+        `ahead` iterations later."""
         self.wait()
-        self.load(following, turns)
+        self.load(following, iterations)
 
     @part
-    def load(self, following: Int, turns: Any) -> None:
-        """The copies of an iteration are on their way behind the others; none of one after the
-        last."""
-        if following < turns:
+    def load(self, following: Int, iterations: Any) -> None:
+        """Start the copies of iteration `following`; there are none after the last iteration."""
+        if following < iterations:
             self.source.load(following % self.stages, following)
         cp_async_commit_group()

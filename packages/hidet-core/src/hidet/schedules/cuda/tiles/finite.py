@@ -1,6 +1,6 @@
-"""Sums that come out as no numbers are added up again, in the plain way.
+"""Accumulators of 3xTF32 that are not finite are computed again on CUDA cores.
 
-Products of parts have no infinities: where an operand or a product has one, they give NaN.
+The parts of an infinity give NaN, so an operand or a product that is infinite has no parts.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from hidet.lang import Bool, Registers, grid, isfinite, part, unroll
 
 
 @part
-def is_lost(sums: Registers) -> Bool:
-    """Whether a thread's sums are not all finite."""
+def is_not_finite(accumulators: Registers) -> Bool:
+    """Whether a thread's accumulators are not all finite."""
     lost = False
-    for at in unroll(grid(*sums.shape)):
-        lost = lost or not isfinite(sums[*at])
+    for at in unroll(grid(*accumulators.shape)):
+        lost = lost or not isfinite(accumulators[*at])
     return lost
 
 
 @part
-def clear(sums: Registers) -> None:
-    """A thread's sums are zeros again."""
-    for at in unroll(grid(*sums.shape)):
-        sums[*at] = 0.0
+def clear(accumulators: Registers) -> None:
+    """A thread's accumulators are zeros again."""
+    for at in unroll(grid(*accumulators.shape)):
+        accumulators[*at] = 0.0

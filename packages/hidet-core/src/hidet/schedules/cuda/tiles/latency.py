@@ -1,4 +1,4 @@
-"""The latency model of a block of a matmul on tensor cores: what its k-iterations wait for.
+"""The latency model of a block of a matmul on tensor cores.
 
 The times are the target's (`hidet.target.measured`).
 """
@@ -10,7 +10,7 @@ from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING
 
-from hidet.cost import ROUND_SECONDS
+from hidet.cost import LATENCY_SECONDS
 from hidet.schedules.contraction import Contraction
 from hidet.schedules.typical import estimated
 from hidet.target import Target
@@ -25,7 +25,7 @@ VECTOR = 8
 
 @dataclass(frozen=True)
 class Latency:
-    """The time of so many blocks at a point, of which multiprocessors each hold several."""
+    """The time of `blocks` blocks at a point, of which each multiprocessor holds several."""
 
     p: Contraction
     point: Warps
@@ -34,23 +34,23 @@ class Latency:
 
     @property
     def times(self) -> MmaTimes:
-        """What was measured of the target."""
+        """The measured constants of the target."""
         return self.target.measured.mma
 
     @property
-    def rounds(self) -> float:
-        """The time until the last operands have come, as waits for memory; more where clusters
+    def latencies(self) -> float:
+        """The time until the last operands have arrived, in memory latencies; more where clusters
         leave multiprocessors idle."""
         waves = -(-self.blocks // (self.resident * self.usable))
         counted = -(-self.blocks // (self.resident * self.target.cores))
-        taken = self.times.beginning + waves * self.of_block - self.after
-        return taken / counted / ROUND_SECONDS
+        taken = self.times.startup + waves * self.of_block - self.epilogue
+        return taken / counted / LATENCY_SECONDS
 
     @cached_property
-    def after(self) -> float:
-        """The seconds in which the last blocks add up and write what they found."""
-        written = prod(self.point.block) * self.together * self.times.write
-        return written + (self.times.meeting + written if self.point.slices > 1 else 0.0)
+    def epilogue(self) -> float:
+        """The seconds of the epilogue of the last blocks, with the reduction over a cluster."""
+        written = prod(self.point.block) * self.concurrent * self.times.epilogue_element
+        return written + (self.times.cluster_reduction + written if self.point.slices > 1 else 0.0)
 
     @cached_property
     def resident(self) -> int:
@@ -63,52 +63,52 @@ class Latency:
         return self.target.cores_in_clusters(self.point.slices)
 
     @cached_property
-    def together(self) -> int:
+    def concurrent(self) -> int:
         """Blocks that share a multiprocessor."""
         return min(self.resident, -(-self.blocks // self.usable))
 
     @property
     def of_block(self) -> float:
-        """The seconds of one of them."""
-        turns = -(-estimated(self.p.k) // (self.point.depth * self.point.slices))
-        first = ROUND_SECONDS if self.point.ahead else 0.0
-        return first + turns * self.turn + self.after
+        """The seconds of one block: fill, iterations and epilogue."""
+        iterations = -(-estimated(self.p.k) // (self.point.depth * self.point.slices))
+        first = LATENCY_SECONDS if self.point.ahead else 0.0
+        return first + iterations * self.iteration + self.epilogue
 
     @property
-    def turn(self) -> float:
-        """A turn of the main loop: what takes longest of all that goes on beside each other, and
-        what does not go on beside it."""
-        point, (rows, columns), (high, broad) = self.point, self.point.block, self.point.warp_tile
-        together = self.together
+    def iteration(self) -> float:
+        """The seconds of an iteration: the longest of what overlaps, and what does not overlap."""
+        point, (rows, columns) = self.point, self.point.block
+        warp_rows, warp_columns = point.warp_tile
+        concurrent = self.concurrent
         width = self.p.a.dtype.nbytes * point.depth
         rate = self.target.peak_flops(point.unit(self.p), True) / self.target.cores
-        rate *= self.times.multiplied
-        fragments = prod(point.warps) * (high + broad) * width
-        return self.handing + max(
-            ROUND_SECONDS / point.ahead if point.ahead else 0.0,
-            together * (rows + columns) * width / self.times.feed,
-            together * fragments / self.times.shared_feed + self.times.turn,
-            together * 2.0 * rows * columns * point.depth / rate,
-            self.times.warp + 2.0 * high * broad * point.depth / (rate / 4),
+        rate *= self.times.efficiency
+        fragments = prod(point.warps) * (warp_rows + warp_columns) * width
+        return self.staging + max(
+            LATENCY_SECONDS / point.ahead if point.ahead else 0.0,
+            concurrent * (rows + columns) * width / self.times.l2_bandwidth,
+            concurrent * fragments / self.times.fragment_bandwidth + self.times.iteration_overhead,
+            concurrent * 2.0 * rows * columns * point.depth / rate,
+            self.times.warp_latency + 2.0 * warp_rows * warp_columns * point.depth / (rate / 4),
         )
 
     @property
-    def handing(self) -> float:
-        """What a turn waits for tiles that come through registers, or in small pieces."""
-        spread: float = self.point.threads ** (2 / 3) / self.together**0.25
-        found = self.found * self.times.gather / spread
-        return found if self.point.ahead else self.times.handed + found
+    def staging(self) -> float:
+        """The seconds that an iteration waits for tiles staged through registers, or gathered."""
+        spread: float = self.point.threads ** (2 / 3) / self.concurrent**0.25
+        gathered = self.gathered * self.times.gathered_element / spread
+        return gathered if self.point.ahead else self.times.register_staging + gathered
 
     @property
-    def found(self) -> float:
-        """Elements of a turn's tiles that are found by themselves; pieces of rows take a part of
-        what these take."""
+    def gathered(self) -> float:
+        """Elements of an iteration's tiles that are gathered one by one; narrow accesses count as a
+        part of one."""
         p, (rows, columns) = self.p, self.point.block
-        pieces = rows * beside(p.a_together) + columns * beside(p.b_together)
+        pieces = rows * narrow(p.a_contiguity) + columns * narrow(p.b_contiguity)
         scattered = (rows if p.b_along_k else columns) * p.scattered
-        return self.point.depth * (scattered or self.times.piece * pieces)
+        return self.point.depth * (scattered or self.times.narrow_access * pieces)
 
 
-def beside(together: int) -> float:
-    """For each element: how many pieces there are beside those of whole accesses."""
-    return 1 / min(together, VECTOR) - 1 / VECTOR
+def narrow(contiguity: int) -> float:
+    """For each element: how many more accesses there are than with the widest ones."""
+    return 1 / min(contiguity, VECTOR) - 1 / VECTOR

@@ -1,4 +1,4 @@
-"""The main loop of tiles that come through registers, in two buffers.
+"""The main loop of tiles that are staged through registers, in two buffers.
 
 Threads hold the next pair of tiles in registers while they multiply one; products that run in the
 background leave them time to put it in its place meanwhile.
@@ -22,34 +22,34 @@ class Operands:
     first: Any
 
     @part
-    def flight(self) -> tuple[Registers, Registers]:
+    def staging(self) -> tuple[Registers, Registers]:
         """Registers for a thread's vectors of a pair of tiles."""
-        flight_a, flight_b = self.a.side.flight(), self.b.side.flight()
-        return flight_a, flight_b
+        staging_a, staging_b = self.a.side.staging(), self.b.side.staging()
+        return staging_a, staging_b
 
     @part
-    def fetch(self, flight: Any, turn: Int) -> None:
+    def fetch(self, staging: Any, iteration: Int) -> None:
         """A thread's vectors of an iteration's tiles are on their way to registers."""
         depth = self.a.side.depth
-        self.a.side.fetch(self.a, flight[0], self.first + turn * depth)
-        self.b.side.fetch(self.b, flight[1], self.first + turn * depth)
+        self.a.side.fetch(self.a, staging[0], self.first + iteration * depth)
+        self.b.side.fetch(self.b, staging[1], self.first + iteration * depth)
 
     @part
-    def place(self, flight: Any, number: Int) -> None:
+    def store(self, staging: Any, buffer: Int) -> None:
         """A thread's vectors, from registers to one of the pairs of tiles."""
-        self.a.side.place(self.a, flight[0], number)
-        self.b.side.place(self.b, flight[1], number)
+        self.a.side.store(self.a, staging[0], buffer)
+        self.b.side.store(self.b, staging[1], buffer)
 
     @part
     def begin(self) -> None:
         """Nothing comes with the copies of the first tiles."""
 
     @part
-    def load(self, stage: Int, turn: Int) -> None:
+    def load(self, stage: Int, iteration: Int) -> None:
         """Asynchronous copies of an iteration's tiles are under way."""
         depth = self.a.side.depth
-        self.a.side.copy(self.a, stage, self.first + turn * depth)
-        self.b.side.copy(self.b, stage, self.first + turn * depth)
+        self.a.side.copy(self.a, stage, self.first + iteration * depth)
+        self.b.side.copy(self.b, stage, self.first + iteration * depth)
 
 
 @record
@@ -61,36 +61,38 @@ class Products:
     """Whether products run on by themselves until `finish` waits for them."""
 
     @part
-    def place(self, operands: Operands, flight: Any, number: Int) -> None:
+    def store(self, operands: Operands, staging: Any, buffer: Int) -> None:
         """The next pair goes to shared memory."""
-        operands.place(flight, number)
+        operands.store(staging, buffer)
 
     @part
-    def multiply(self, operands: Operands, sums: Registers, number: Int) -> None:
+    def multiply(self, operands: Operands, accumulators: Registers, buffer: Int) -> None:
         """The products of a pair begin."""
-        self.point.multiply(operands, sums, number)
+        self.point.multiply(operands, accumulators, buffer)
 
     @part
-    def finish(self, sums: Registers) -> None:
-        """All of them are in the sums."""
+    def finish(self, accumulators: Registers) -> None:
+        """All of them are in the accumulators."""
 
 
 @part
-def through_registers(operands: Operands, products: Products, sums: Registers, turns: Any) -> None:
-    """The products of `turns` pairs of tiles are added to the sums."""
-    flight, early = operands.flight(), products.in_background
-    operands.fetch(flight, 0)
-    products.place(operands, flight, 0)
+def through_registers(
+    operands: Operands, products: Products, accumulators: Registers, iterations: Any
+) -> None:
+    """The products of `iterations` pairs of tiles are added to the accumulators."""
+    staging, in_background = operands.staging(), products.in_background
+    operands.fetch(staging, 0)
+    products.store(operands, staging, 0)
     syncthreads()
-    if early and turns > 1:
-        operands.fetch(flight, 1)
-    for turn in range(turns):
-        if not early and turn + 1 < turns:
-            operands.fetch(flight, turn + 1)
-        products.multiply(operands, sums, turn % 2)
-        if turn + 1 < turns:
-            products.place(operands, flight, (turn + 1) % 2)
-        if early and turn + 2 < turns:
-            operands.fetch(flight, turn + 2)
-        products.finish(sums)
+    if in_background and iterations > 1:
+        operands.fetch(staging, 1)
+    for iteration in range(iterations):
+        if not in_background and iteration + 1 < iterations:
+            operands.fetch(staging, iteration + 1)
+        products.multiply(operands, accumulators, iteration % 2)
+        if iteration + 1 < iterations:
+            products.store(operands, staging, (iteration + 1) % 2)
+        if in_background and iteration + 2 < iterations:
+            operands.fetch(staging, iteration + 2)
+        products.finish(accumulators)
         syncthreads()

@@ -1,4 +1,4 @@
-"""Tiles on tensor cores: half-precision operands, by `mma.sync` m16n8k16, sums in float32.
+"""Tiles on tensor cores: half-precision operands, by `mma.sync` m16n8k16, accumulators in float32.
 
 Each warp owns a part of the block's tile, in fragments as the PTX ISA lays them out.
 """
@@ -38,8 +38,8 @@ from hidet.types import DType, bf16, f16
 
 VECTOR = 8
 """Elements of a 16-byte access."""
-SECOND_ROUNDS = 2
-"""Waits for memory that a second kernel takes to begin and to add up."""
+SECOND_KERNEL = 2
+"""Memory latencies of a second kernel, which adds split-K partials."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,11 @@ class Warps(Tile):
 
     tensor_core = True
     ahead = 0
-    """Turns that copies begin before they are needed; 0: tiles come through registers."""
+    """Iterations that copies begin before they are needed; 0: tiles come through registers."""
     widest = VECTOR
     """Elements of a 16-byte access."""
-    lies = Side
-    """How tiles lie in shared memory."""
+    side_type = Side
+    """The class of both operands' tiles."""
 
     @property
     def threads(self) -> int:
@@ -72,16 +72,16 @@ class Warps(Tile):
         return self.block[0] // self.warps[0], self.block[1] // self.warps[1]
 
     @property
-    def sums(self) -> tuple[int, ...]:
+    def accumulators(self) -> tuple[int, ...]:
         """Fragments of 16 x 8, four elements of each."""
         return self.warp_tile[0] // 16, self.warp_tile[1] // 8, 4
 
-    def sum_type(self, p: Contraction) -> DType:
-        """The type of the sums: float32, float16 only where that was asked for."""
+    def accumulator_type(self, p: Contraction) -> DType:
+        """The type of the accumulators: float32, float16 only where that was asked for."""
         return f16 if options.fp16_reduction.get() and p.a.dtype is f16 else f32
 
     def partial_type(self, p: Contraction) -> DType:
-        """Parts of sums are added up in float32, whatever they were summed in."""
+        """Split-K partials are float32, whatever the accumulators are."""
         return f32
 
     def unit(self, p: Contraction) -> str:
@@ -91,43 +91,47 @@ class Warps(Tile):
     def side(self, p: Contraction, left: bool) -> Side:
         """Tiles as the operand lies; 16 bytes between rows keep ldmatrix from conflicts."""
         shape, dtype = (self.extent(left), self.depth), (p.a if left else p.b).dtype
-        return self.lies(p, left, *shape, self.threads, self.piece(p, left), dtype, self.widest)
+        return self.side_type(
+            p, left, *shape, self.threads, self.vector_width(p, left), dtype, self.widest
+        )
 
-    def piece(self, p: Contraction, left: bool) -> int:
-        """Neighbours that a thread brings at once."""
+    def vector_width(self, p: Contraction, left: bool) -> int:
+        """Elements of one access of a thread."""
         return self.widest
 
-    def held(self, p: Contraction) -> DType:
-        """What is in flight to shared memory."""
+    def shared_dtype(self, p: Contraction) -> DType:
+        """The type of the tiles in shared memory."""
         return p.a.dtype
 
-    def shaped(self) -> bool:
+    def divides_evenly(self) -> bool:
         """Whether warps have whole fragments."""
         divided = self.block[0] % self.warps[0] == self.block[1] % self.warps[1] == 0
         return divided and self.warp_tile[0] % 16 == 0 and self.warp_tile[1] % 16 == 0
 
     def registers(self, p: Contraction) -> int:
-        """Sums, fragments of 32 bytes along k, what is in flight, and indices."""
+        """Registers of accumulators, fragments of 32 bytes along k, staging and indices."""
         rows, columns = self.warp_tile
-        return rows * columns // WARP + (rows + columns) // 4 + self.flight(p) + 40
+        return rows * columns // WARP + (rows + columns) // 4 + self.staging(p) + 40
 
-    def flight(self, p: Contraction) -> int:
-        """Registers of the next tiles, and of an index for each element that is found by itself."""
+    def staging(self, p: Contraction) -> int:
+        """Registers of the next tiles, and of an index for each gathered element."""
         vectors, found = sum(self.block), self.block[1] if p.scattered else 0
-        words = vectors * self.depth * self.held(p).nbytes // 4
+        words = vectors * self.depth * self.shared_dtype(p).nbytes // 4
         return words // self.threads + found * self.depth // self.threads
 
     def work_on(self, p: Contraction, target: Target) -> Work:
-        """What is moved and computed, and how long a block is under way; see `Latency`."""
+        """The bytes and operations of the kernel, and the time of its blocks; see `Latency`."""
         work = self.amounts(p, target)
         read, written = p.nbytes
         partial = work.bytes_written - written
         latency = Latency(p, self, target, work.blocks)
-        rounds = latency.rounds + SECOND_ROUNDS * (work.launches - 1)
-        return replace(work, bytes_read=read + partial, rounds=rounds, after=latency.after)
+        latencies = latency.latencies + SECOND_KERNEL * (work.launches - 1)
+        return replace(
+            work, bytes_read=read + partial, latencies=latencies, epilogue=latency.epilogue
+        )
 
-    def busy(self) -> float:
-        """Waits for shared memory are a block's time."""
+    def efficiency(self) -> float:
+        """`Latency` counts the waits for shared memory."""
         return 1.0
 
     def origin(self, warp: Int) -> tuple[Int, Int]:
@@ -145,15 +149,15 @@ class Warps(Tile):
         return row, column
 
     @part
-    def multiply(self, operands: Operands, sums: Registers, number: Int) -> None:
-        """Each warp adds the product of its parts of two tiles to its sums.
+    def multiply(self, operands: Operands, accumulators: Registers, buffer: Int) -> None:
+        """Each warp adds the product of its parts of two tiles to its accumulators.
 
         A fragment is two vectors of 16 bytes deep. `ldmatrix` turns elements of 16 bits alone.
         """
         for deep in unroll(self.steps(operands)):
-            held_a, held_b = self.fragments(operands, 1)
-            self.load(operands, held_a, held_b, 0, number, deep)
-            self.add(held_a, held_b, sums, 0)
+            fragments_a, fragments_b = self.fragments(operands, 1)
+            self.load(operands, fragments_a, fragments_b, 0, buffer, deep)
+            self.add(fragments_a, fragments_b, accumulators, 0)
 
     def steps(self, operands: Any) -> int:
         """How many fragments a tile is deep."""
@@ -164,48 +168,57 @@ class Warps(Tile):
     def fragments(self, operands: Operands, sets: int) -> tuple[Registers, Registers]:
         """Registers for a warp's fragments of both operands, of so many steps along k."""
         (rows, columns), a, b = self.warp_tile, operands.a.side.dtype, operands.b.side.dtype
-        held_a = register_tensor(a, (sets, rows // 16, ACCESS_BYTES // a.nbytes))
-        held_b = register_tensor(b, (sets, columns // 16, ACCESS_BYTES // b.nbytes))
-        return held_a, held_b
+        fragments_a = register_tensor(a, (sets, rows // 16, ACCESS_BYTES // a.nbytes))
+        fragments_b = register_tensor(b, (sets, columns // 16, ACCESS_BYTES // b.nbytes))
+        return fragments_a, fragments_b
 
     @part
     def load(
-        self, operands: Operands, held_a: Registers, held_b: Registers,
-        to: Int, number: Int, deep: Int,
+        self, operands: Operands, fragments_a: Registers, fragments_b: Registers,
+        to: Int, buffer: Int, deep: Int,
     ) -> None:  # fmt: skip
         """A warp's fragments of a step along k come from a pair of tiles."""
         a, b = operands.a, operands.b
         own = Fragments(a.side, b.side)
         (row, column), lane = self.origin(threadIdx.x // WARP), threadIdx.x % WARP
-        for i in unroll(held_a.shape[1]):
+        for i in unroll(fragments_a.shape[1]):
             down, right = own.a.task(lane, 0)
-            place = a.side.placed(row + i * 16, deep * 2 * own.half, down, right)
-            source = address(a.tiles, number, *place)
-            ldmatrix(address(held_a, to, i, 0), source, 4, not a.side.held_along_k)
-        for j in unroll(held_b.shape[1]):
+            place = a.side.shared_index(row + i * 16, deep * 2 * own.half, down, right)
+            source = address(a.tiles, buffer, *place)
+            ldmatrix(address(fragments_a, to, i, 0), source, 4, not a.side.shared_along_k)
+        for j in unroll(fragments_b.shape[1]):
             down, right = own.b.task(lane, 0)
-            place = b.side.placed(column + j * 16, deep * 2 * own.half, down, right)
-            source = address(b.tiles, number, *place)
-            ldmatrix(address(held_b, to, j, 0), source, 4, not b.side.held_along_k)
+            place = b.side.shared_index(column + j * 16, deep * 2 * own.half, down, right)
+            source = address(b.tiles, buffer, *place)
+            ldmatrix(address(fragments_b, to, j, 0), source, 4, not b.side.shared_along_k)
 
     @part
-    def add(self, held_a: Registers, held_b: Registers, sums: Registers, at: Int) -> None:
-        """A warp adds the product of the fragments of a step along k to its sums."""
-        half = held_a.shape[2]
-        for i, j in unroll(grid(held_a.shape[1], held_b.shape[1] * 2)):
-            right = address(held_b, at, j // 2, j % 2 * (half // 2))
-            mma_sync(address(held_a, at, i, 0), right, address(sums, i, j, 0), f"m16n8k{2 * half}")
+    def add(
+        self, fragments_a: Registers, fragments_b: Registers, accumulators: Registers, at: Int
+    ) -> None:
+        """A warp adds the product of the fragments of a step along k to its accumulators."""
+        half = fragments_a.shape[2]
+        for i, j in unroll(grid(fragments_a.shape[1], fragments_b.shape[1] * 2)):
+            right = address(fragments_b, at, j // 2, j % 2 * (half // 2))
+            mma_sync(
+                address(fragments_a, at, i, 0),
+                right,
+                address(accumulators, i, j, 0),
+                f"m16n8k{2 * half}",
+            )
 
     @part
-    def write(self, sums: Registers, wide: DType, out: Any, z: Any, top: Int, left: Int) -> None:
-        """Each lane writes its sums, in pairs of neighbours."""
+    def write(
+        self, accumulators: Registers, wide: DType, out: Any, z: Any, top: Int, left: Int
+    ) -> None:
+        """Each lane writes its accumulators, in pairs of neighbours."""
         rows, columns = self.warp_tile
         lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
         row = top + self.origin(warp)[0] + mma_c().task(lane, 0)[0]
         column = left + self.origin(warp)[1] + mma_c().task(lane, 0)[1]
         for i, half, j in unroll(grid(rows // 16, 2, columns // 8)):
             for v in vectorize(2):
-                total = cast(sums[i, j, half * 2 + v], wide)
+                total = cast(accumulators[i, j, half * 2 + v], wide)
                 out.write(total, z, row + i * 16 + half * 8, column + j * 8, v)
 
 
@@ -217,8 +230,8 @@ class Fragments:
         self.half = ACCESS_BYTES // a.dtype.nbytes
         """Elements of a 16-byte vector."""
         # In a fragment of a rows of the product change first, in one of b k does.
-        self.a = matrices(bits, across=not a.held_along_k)
-        self.b = matrices(bits, across=b.held_along_k)
+        self.a = matrices(bits, across=not a.shared_along_k)
+        self.b = matrices(bits, across=b.shared_along_k)
 
 
 def is_half(p: Contraction) -> bool:

@@ -1,4 +1,4 @@
-"""Tiles of 8-bit integers on tensor cores: `mma.sync` m16n8k32, exact sums in int32.
+"""Tiles of 8-bit integers on tensor cores: `mma.sync` m16n8k32, exact accumulators in int32.
 
 Operands may be signed or not, each by itself. Tiles lie along k in shared memory, as `ldmatrix`
 turns no bytes: operands that do not are turned as threads put them there.
@@ -25,7 +25,7 @@ class AlongK(Side):
     """A tile whose rows run along k in shared memory, however the operand lies."""
 
     @property
-    def held_along_k(self) -> bool:
+    def shared_along_k(self) -> bool:
         return True
 
 
@@ -36,14 +36,14 @@ class ByteWarps(Warps):
     depth: int = choice(64, 128)
 
     widest = VECTOR
-    lies = AlongK
+    side_type = AlongK
 
-    def sum_type(self, p: Contraction) -> DType:
-        """The type of the sums."""
+    def accumulator_type(self, p: Contraction) -> DType:
+        """The type of the accumulators."""
         return i32
 
     def partial_type(self, p: Contraction) -> DType:
-        """Parts of sums are exact."""
+        """Split-K partials are exact."""
         return i32
 
     def unit(self, p: Contraction) -> str:
@@ -53,7 +53,7 @@ class ByteWarps(Warps):
 
 @dataclass(frozen=True)
 class ByteStages(ByteWarps, Stages):
-    """The same with asynchronous copies, several turns ahead, of operands that lie along k."""
+    """The same with asynchronous copies several iterations ahead, of operands that lie along k."""
 
     depth: int = choice(64, 128)
 

@@ -1,6 +1,7 @@
 """Tiles of float32 on tensor cores: operands rounded to tf32, by `mma.sync` m16n8k8.
 
-Sums are in float32. Fragments are loaded word by word: `ldmatrix` transposes no 32-bit elements.
+Accumulators are float32. Fragments are loaded word by word: `ldmatrix` transposes no 32-bit
+elements.
 """
 
 from __future__ import annotations
@@ -31,36 +32,36 @@ class SingleWarps(Warps):
 
     depth: int = choice(32, 16)
 
-    def sum_type(self, p: Contraction) -> DType:
-        """The type of the sums."""
+    def accumulator_type(self, p: Contraction) -> DType:
+        """The type of the accumulators."""
         return f32
 
     def unit(self, p: Contraction) -> str:
-        """What operands are rounded to."""
+        """The type that operands are rounded to."""
         return tf32.name
 
-    def held(self, p: Contraction) -> DType:
-        """What tiles in shared memory are of."""
+    def shared_dtype(self, p: Contraction) -> DType:
+        """The type of the tiles in shared memory."""
         return tf32
 
     def side(self, p: Contraction, left: bool) -> Side:
         """Tiles as the operand lies; a warp's words of a fragment are in 32 different banks."""
         padding = 4 if (p.a_along_k if left else p.b_along_k) else 8
         shape = self.extent(left), self.depth
-        return Side(p, left, *shape, self.threads, VECTOR, self.held(p), padding)
+        return Side(p, left, *shape, self.threads, VECTOR, self.shared_dtype(p), padding)
 
     def work_on(self, p: Contraction, target: Target) -> Work:
-        """As CUDA cores are estimated, between which and these the estimates choose."""
+        """The same estimate as for tiles on CUDA cores, since schedules choose between the two."""
         return Tile.work_on(self, p, target)
 
-    def busy(self) -> float:
+    def efficiency(self) -> float:
         """Small parts of warps load more fragments than they multiply."""
         rows, columns = self.warp_tile
         return min(1.0, 2.0 * rows * columns / (rows + columns) / 48)
 
     @part
-    def multiply(self, operands: Operands, sums: Registers, number: Int) -> None:
-        """Each warp adds the product of its parts of two tiles to its sums."""
+    def multiply(self, operands: Operands, accumulators: Registers, buffer: Int) -> None:
+        """Each warp adds the product of its parts of two tiles to its accumulators."""
         rows, columns = self.warp_tile
         many_a, many_b = rows // 16, columns // 8
         lane, (row, column) = threadIdx.x % WARP, self.corner(mma_a(32), mma_b(32))
@@ -68,26 +69,26 @@ class SingleWarps(Warps):
             first = deep * 8 + mma_a(32).task(lane, 0)[1]
             part_a = register_tensor(tf32, (many_a, 4))
             part_b = register_tensor(tf32, (many_b, 2))
-            bring(operands, part_a, part_b, number, row, column, first)
+            load_fragments(operands, part_a, part_b, buffer, row, column, first)
             for i, j in unroll(grid(many_a, many_b)):
                 left, right = address(part_a, i, 0), address(part_b, j, 0)
-                mma_sync(left, right, address(sums, i, j, 0), "m16n8k8")
+                mma_sync(left, right, address(accumulators, i, j, 0), "m16n8k8")
 
 
 @part
-def bring(
+def load_fragments(
     operands: Operands, part_a: Registers, part_b: Registers,
-    number: Int, row: Int, column: Int, first: Int,
+    buffer: Int, row: Int, column: Int, first: Int,
 ) -> None:  # fmt: skip
-    """A lane's elements of fragments of both tiles, for the eight of k that begin at `first`, are
-    under way to its registers."""
+    """A lane loads its elements of the fragments of both tiles, for the eight of k from `first` on,
+    to its registers."""
     a, b = operands.a, operands.b
     for i, v in unroll(grid(part_a.shape[0], 4)):
         at, r = row + i * 16 + v % 2 * 8, first + v // 2 * 4
-        part_a[i, v] = a.tiles[number, *a.side.element(at, r)]
+        part_a[i, v] = a.tiles[buffer, *a.side.element(at, r)]
     for j, v in unroll(grid(part_b.shape[0], 2)):
         at, r = column + j * 8, first + v * 4
-        part_b[j, v] = b.tiles[number, *b.side.element(at, r)]
+        part_b[j, v] = b.tiles[buffer, *b.side.element(at, r)]
 
 
 def in_tf32(p: Contraction, target: Target) -> bool:

@@ -71,12 +71,12 @@ class PartSide(Side):
         return super().exact and (whole or self.along_k)
 
     @part
-    def room(self, buffers: int) -> Shared:
+    def allocate(self, buffers: int) -> Shared:
         tiles = shared_tensor(tf32, (buffers, *self.padded), self.layout(buffers))
         return tiles
 
     @part
-    def place_parts(self, of: Source, registers: Registers, number: Int) -> None:
+    def store_parts(self, of: Source, registers: Registers, buffer: Int) -> None:
         """This thread's vectors, in two parts."""
         for step in static(range(self.steps)):
             large = register_tensor(tf32, (self.vector,))
@@ -84,33 +84,33 @@ class PartSide(Side):
             for v in unroll(self.vector):
                 large[v] = large_of(registers[step, v])
                 small[v] = small_of(registers[step, v], large[v])
-            self.put(of, large, number, LARGE, step)
-            self.put(of, small, number, SMALL, step)
+            self.put(of, large, buffer, LARGE, step)
+            self.put(of, small, buffer, SMALL, step)
 
     @part
-    def place(self, of: Source, registers: Registers, number: Int) -> None:
+    def store(self, of: Source, registers: Registers, buffer: Int) -> None:
         """The vectors as they are, for the first part."""
         for step in static(range(self.steps)):
             whole = register_tensor(tf32, (self.vector,))
             for v in unroll(self.vector):
                 whole[v] = reinterpret(registers[step, v], tf32)
-            self.put(of, whole, number, LARGE, step)
+            self.put(of, whole, buffer, LARGE, step)
 
     @part
-    def put(self, of: Source, values: Registers, number: Int, which: int, step: int) -> None:
+    def put(self, of: Source, values: Registers, buffer: Int, which: int, step: int) -> None:
         """One vector of this thread goes to a part of a tile."""
         row, column = self.tasks()[step]
         if not self.along_k:
             for v in unroll(self.vector):
-                of.tiles[number, which, column + v, row] = values[v]
+                of.tiles[buffer, which, column + v, row] = values[v]
         else:  # the pattern permutes lines of 16 bytes, and leaves them whole
-            line = reinterpret(address(of.tiles, number, which, row, column), PointerType(tf32))
+            line = reinterpret(address(of.tiles, buffer, which, row, column), PointerType(tf32))
             for v in vectorize(self.vector):
                 line[v] = values[v]
 
-    def descriptors(self, tiles: Any, number: Any, start: Any) -> tuple[Descriptor, Descriptor]:
+    def descriptors(self, tiles: Any, buffer: Any, start: Any) -> tuple[Descriptor, Descriptor]:
         """Where a product finds both parts of a tile, from row (column) `start` on."""
         large, small = (
-            wgmma_descriptor(address(tiles, number, part, start, 0)) for part in (LARGE, SMALL)
+            wgmma_descriptor(address(tiles, buffer, part, start, 0)) for part in (LARGE, SMALL)
         )
         return large, small

@@ -34,7 +34,7 @@ class Stages(Warps):
 
     @property
     def ahead(self) -> int:  # type: ignore[override]
-        """Turns that copies begin before they are needed."""
+        """Iterations that copies begin before they are needed."""
         return self.stages - 1
 
     @property
@@ -42,11 +42,11 @@ class Stages(Warps):
         """One pair of tiles for each stage."""
         return self.stages
 
-    def piece(self, p: Contraction, left: bool) -> int:
-        """As many as are all there, or none."""
-        return min(self.widest, p.a_together if left else p.b_together)
+    def vector_width(self, p: Contraction, left: bool) -> int:
+        """As many as are all inside of the operand, or all outside."""
+        return min(self.widest, p.a_contiguity if left else p.b_contiguity)
 
-    def flight(self, p: Contraction) -> int:
+    def staging(self, p: Contraction) -> int:
         """Fragments of the next step along k, of which some come into the place of the last ones,
         and where each copy comes from; many of these take two registers each."""
         copies = self.copies(p)
@@ -57,7 +57,7 @@ class Stages(Warps):
         return sum(self.block) * self.depth // VECTOR // self.threads
 
     @part
-    def gather(self, operands: Operands, sums: Registers, turns: Any) -> None:
+    def accumulate(self, operands: Operands, accumulators: Registers, iterations: Any) -> None:
         """The main loop, with asynchronous copies.
 
         A warp loads the fragments of the next step along k before it multiplies those of this one,
@@ -66,28 +66,30 @@ class Stages(Warps):
         which would wait for them otherwise.
         """
         pipe, steps = CopyPipeline(self.stages, operands), self.steps(operands)
-        pipe.begin(turns)
-        held_a, held_b = self.fragments(operands, 2)
-        if turns > 0:
+        pipe.begin(iterations)
+        fragments_a, fragments_b = self.fragments(operands, 2)
+        if iterations > 0:
             pipe.wait()
-            self.load(operands, held_a, held_b, 0, 0, 0)
-        for turn in range(turns):
+            self.load(operands, fragments_a, fragments_b, 0, 0, 0)
+        for iteration in range(iterations):
             for deep in static(range(steps)):
                 if deep + 1 < steps:
-                    number, after = turn % self.stages, deep + 1
-                    self.load(operands, held_a, held_b, after % 2, number, after)
+                    buffer, after = iteration % self.stages, deep + 1
+                    self.load(operands, fragments_a, fragments_b, after % 2, buffer, after)
                 else:
                     pipe.wait()
-                    following = minimum(turn + 1, turns - 1) % self.stages
-                    self.load(operands, held_a, held_b, 0, following, 0)
+                    following = minimum(iteration + 1, iterations - 1) % self.stages
+                    self.load(operands, fragments_a, fragments_b, 0, following, 0)
                 if deep == 0:
-                    pipe.load(turn + pipe.ahead, turns)
-                self.add(held_a, held_b, sums, deep % 2)
+                    pipe.load(iteration + pipe.ahead, iterations)
+                self.add(fragments_a, fragments_b, accumulators, deep % 2)
 
 
 def is_copyable(p: Contraction) -> bool:
     """Whether copies of at least four bytes find elements of one row, all there or none."""
-    return min(p.a_together * p.a.dtype.nbytes, p.b_together * p.b.dtype.nbytes) >= min(ACCESSES)
+    return min(p.a_contiguity * p.a.dtype.nbytes, p.b_contiguity * p.b.dtype.nbytes) >= min(
+        ACCESSES
+    )
 
 
 def in_stages(p: Contraction, target: Target) -> bool:

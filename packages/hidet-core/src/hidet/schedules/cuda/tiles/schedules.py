@@ -40,9 +40,9 @@ class Units:
     copied: int = 0
     """Elements of the widest asynchronous copy; 0: tiles come through registers, and hooks."""
     channels_last: bool = False
-    """Whether convolutions are worth turning to channels last for it: neighbours along the sum feed
-    tensor cores. CUDA cores find neighbouring places as easily, and convolutions that keep channels
-    apart only follow others: turning what they read is all that they would gain."""
+    """Whether convolutions are worth a conversion to channels last: neighbours along k feed tensor
+    cores. CUDA cores read neighbouring pixels as well, and depthwise convolutions only follow
+    others."""
 
 
 MMA = Units("mma", Warps, by_tensor_cores, "warps with `mma.sync`", channels_last=True)
@@ -77,13 +77,13 @@ def file(
     def build(op: Any, target: Target, point: Any) -> Scheduled:
         return Scheduled(tiled(op.name, contraction_of(op), point, target), point)
 
-    def turns(op: Any, target: Target) -> bool:
+    def channels_last(op: Any, target: Target) -> bool:
         return units.channels_last and takes(op, target)
 
     build.__name__, build.__doc__ = f"{kind}_{units.name}", f"Tiles by {units.meaning}."
     schedule_for(
         *ops, target="cuda", space=units.space, when=takes, run=units.copied,
-        closed=(0, 1) if units.copied else (), channels_last=turns,
+        closed=(0, 1) if units.copied else (), channels_last=channels_last,
     )(build)  # fmt: skip
 
 

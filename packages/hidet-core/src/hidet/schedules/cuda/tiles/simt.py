@@ -39,34 +39,34 @@ class Threads(Tile):
         return prod(self.block) // prod(self.each)
 
     @property
-    def sums(self) -> tuple[int, ...]:
+    def accumulators(self) -> tuple[int, ...]:
         """One for each element of a thread's part."""
         return self.each
 
-    def sum_type(self, p: Contraction) -> DType:
-        """The type of the sums; integers wrap, so that narrow ones need no more than 32 bits."""
+    def accumulator_type(self, p: Contraction) -> DType:
+        """The type of the accumulators. Integers wrap, so 32 bits are enough for narrow ones."""
         of = p.c.dtype
         return i32 if of.is_integer and of.bits <= 32 else p.wide
 
     def side(self, p: Contraction, left: bool) -> Side:
         """Tiles with k as their first axis, so that a thread's piece is one access."""
-        dtype, shape = self.sum_type(p), (self.extent(left), self.depth)
+        dtype, shape = self.accumulator_type(p), (self.extent(left), self.depth)
         lanes = ACCESS_BYTES // dtype.nbytes
-        return Side(p, left, *shape, self.threads, lanes, dtype, lanes, turned=True)
+        return Side(p, left, *shape, self.threads, lanes, dtype, lanes, transposed=True)
 
-    def shaped(self) -> bool:
+    def divides_evenly(self) -> bool:
         """Whether threads have whole parts."""
         whole = all(size % each == 0 for size, each in zip(self.block, self.each, strict=True))
         return whole and 32 <= self.threads <= 512 and self.threads % 32 == 0
 
     def registers(self, p: Contraction) -> int:
         """Accumulators, fragments, tiles in flight, and indices."""
-        flight = sum(self.block) * self.depth // self.threads
-        words = self.sum_type(p).nbytes // 4
-        return (prod(self.each) + sum(self.each) + flight) * words + 32
+        staging = sum(self.block) * self.depth // self.threads
+        words = self.accumulator_type(p).nbytes // 4
+        return (prod(self.each) + sum(self.each) + staging) * words + 32
 
-    def busy(self) -> float:
-        """A multiply-add should come with less than a third of a word from shared memory."""
+    def efficiency(self) -> float:
+        """A multiply-add should read at most a third of a word from shared memory."""
         return min(1.0, prod(self.each) / sum(self.each) / 3)
 
     def place(self, high: int, broad: int) -> tuple[Any, Any]:
@@ -76,32 +76,34 @@ class Threads(Tile):
         return row, column
 
     @part
-    def multiply(self, operands: Operands, sums: Registers, number: Int) -> None:
-        """Each thread adds the product of its parts of two tiles to its sums."""
-        (high, down), (broad, right) = pieces(self, sums.dtype)
+    def multiply(self, operands: Operands, accumulators: Registers, buffer: Int) -> None:
+        """Each thread adds the product of its parts of two tiles to its accumulators."""
+        (high, down), (broad, right) = pieces(self, accumulators.dtype)
         (rows, columns), tiles_a, tiles_b = self.each, operands.a.tiles, operands.b.tiles
         row, column = self.place(high, broad)
         for deep in unroll(self.depth):
-            part_a = register_tensor(sums.dtype, (rows,))
-            part_b = register_tensor(sums.dtype, (columns,))
+            part_a = register_tensor(accumulators.dtype, (rows,))
+            part_b = register_tensor(accumulators.dtype, (columns,))
             for piece in unroll(rows // high):
                 for v in vectorize(high):
-                    part_a[piece * high + v] = tiles_a[number, deep, row + piece * down + v]
+                    part_a[piece * high + v] = tiles_a[buffer, deep, row + piece * down + v]
             for piece in unroll(columns // broad):
                 for v in vectorize(broad):
-                    part_b[piece * broad + v] = tiles_b[number, deep, column + piece * right + v]
+                    part_b[piece * broad + v] = tiles_b[buffer, deep, column + piece * right + v]
             for i, j in unroll(grid(rows, columns)):
-                sums[i, j] += part_a[i] * part_b[j]
+                accumulators[i, j] += part_a[i] * part_b[j]
 
     @part
-    def write(self, sums: Registers, wide: DType, out: Any, z: Any, top: Int, left: Int) -> None:
+    def write(
+        self, accumulators: Registers, wide: DType, out: Any, z: Any, top: Int, left: Int
+    ) -> None:
         """Each thread writes its accumulators, piece by piece."""
         (high, down), (broad, right) = pieces(self, wide)
         (rows, columns), (row, column) = self.each, self.place(high, broad)
         for i, piece in unroll(grid(rows, columns // broad)):
             for v in vectorize(broad):
                 at = (top + row + i // high * down + i % high, left + column + piece * right + v)
-                out.write(sums[i, piece * broad + v], z, *at, 0)
+                out.write(accumulators[i, piece * broad + v], z, *at, 0)
 
 
 def by_threads(p: Contraction, target: Target) -> bool:

@@ -1,4 +1,4 @@
-"""How the threads of a block bring tiles of both operands to shared memory.
+"""How the threads of a block copy tiles of both operands to shared memory.
 
 A tile keeps the order in which its operand lies: neighbours in memory are neighbours in a row of
 the tile. Through registers, reads go through hooks, so that fusion can put a producer in their
@@ -46,12 +46,12 @@ class Side:
     threads: int
     """Those of the block, which share the work."""
     vector: int
-    """Neighbours that a thread brings at once."""
+    """Elements of one access of a thread."""
     dtype: DType
     """The type the tile has in shared memory."""
     padding: int
     """Elements between rows of the tile, so that its columns lie in different banks."""
-    turned: bool = False
+    transposed: bool = False
     """Whether the tile in shared memory has k as its first axis, however the operand lies."""
 
     @property
@@ -60,18 +60,18 @@ class Side:
         return self.product.a_along_k if self.left else self.product.b_along_k
 
     @property
-    def held_along_k(self) -> bool:
+    def shared_along_k(self) -> bool:
         """Whether rows of the tile run along k in shared memory."""
-        return self.along_k and not self.turned
+        return self.along_k and not self.transposed
 
-    def placed(self, at: Any, r: Any, down: Any, right: Any) -> tuple[Any, Any]:
+    def shared_index(self, at: Any, r: Any, down: Any, right: Any) -> tuple[Any, Any]:
         """Where in a tile in shared memory, down and right from where row (or column) `at` of the
         product has element r."""
-        return (at + down, r + right) if self.held_along_k else (r + down, at + right)
+        return (at + down, r + right) if self.shared_along_k else (r + down, at + right)
 
     def element(self, at: Any, r: Any) -> tuple[Any, ...]:
         """Where in a tile in shared memory row (or column) `at` of the product has element r."""
-        return (at, r) if self.held_along_k else (r, at)
+        return (at, r) if self.shared_along_k else (r, at)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -81,7 +81,7 @@ class Side:
     @property
     def padded(self) -> tuple[int, ...]:
         """The shape of the tile in shared memory."""
-        along = self.held_along_k
+        along = self.shared_along_k
         rows, columns = (self.extent, self.depth) if along else (self.depth, self.extent)
         return rows, columns + self.padding
 
@@ -93,7 +93,7 @@ class Side:
 
     @property
     def steps(self) -> int:
-        """How many vectors each thread brings."""
+        """Vectors that each thread copies."""
         return self.extent * self.depth // self.vector // self.threads
 
     def tasks(self) -> list[tuple[Expr, Expr]]:
@@ -111,24 +111,24 @@ class Side:
 
     def neighbour(self, z: Any, start: Any, first: Any, row: Any, column: Any, v: Any) -> Any:
         """The operand's index of element `v` of a vector; plain to see where all are of one row."""
-        if self.together % self.vector:
+        if self.contiguity % self.vector:
             return self.at(z, start, first, row, column + v)
         *outer, last = self.at(z, start, first, row, column)
         return (*outer, last + v)
 
     @property
-    def together(self) -> int:
-        """How many neighbours in memory are of one row of the operand, all there or none."""
-        return self.product.a_together if self.left else self.product.b_together
+    def contiguity(self) -> int:
+        """How many neighbours in memory are of one row of the operand, all inside of it or none."""
+        return self.product.a_contiguity if self.left else self.product.b_contiguity
 
     @part
-    def room(self, buffers: int) -> Shared:
-        """Shared memory for so many tiles."""
+    def allocate(self, buffers: int) -> Shared:
+        """Allocate shared memory for `buffers` tiles."""
         tiles = shared_tensor(self.dtype, (buffers, *self.padded))
         return tiles
 
     @part
-    def flight(self) -> Registers:
+    def staging(self) -> Registers:
         """Registers for a thread's vectors of a tile."""
         registers = register_tensor(self.dtype, (self.steps, self.vector))
         return registers
@@ -144,25 +144,25 @@ class Side:
                 registers[step, v] = cast(value, self.dtype)
 
     @part
-    def copy(self, of: Source, number: Int, first: Int) -> None:
-        """This thread's vectors of the tile from element `first` of k on are on their way to one of
-        the tiles. What lies outside becomes zero. The operand's elements must be `vector` together.
+    def copy(self, of: Source, buffer: Int, first: Int) -> None:
+        """Copy this thread's vectors of the tile from element `first` of k on to a buffer, without
+        waiting. What lies outside becomes zero. The operand's contiguity must be `vector` or more.
         """
         nbytes = self.vector * self.dtype.nbytes
         for row, column in static(self.tasks()):
             at = self.at(of.z, of.start, first, row, column)
             taken = nbytes if inside(of.operand, at) else 0
-            target, source = address(of.tiles, number, row, column), address(of.operand, *at)
+            target, source = address(of.tiles, buffer, row, column), address(of.operand, *at)
             cp_async(target, source, nbytes, taken)
 
     @part
-    def place(self, of: Source, registers: Registers, number: Int) -> None:
+    def store(self, of: Source, registers: Registers, buffer: Int) -> None:
         """This thread's vectors, from registers to one of the tiles."""
-        across = self.along_k != self.held_along_k
+        across = self.along_k != self.shared_along_k
         for step, (row, column) in static(enumerate(self.tasks())):
             for v in vectorize(self.vector):
                 at = (column + v, row) if across else (row, column + v)
-                of.tiles[number, *at] = registers[step, v]
+                of.tiles[buffer, *at] = registers[step, v]
 
 
 @record

@@ -1,9 +1,9 @@
 """Contractions by tiles in shared memory: what tensor cores and CUDA cores share.
 
 A block owns a tile of the result, in registers. While its threads multiply one pair of tiles in
-shared memory, the next one is on its way. Where the grid is too small for the device, several
-k is split among blocks. Those of a cluster add what they found in each other's shared memory;
-without clusters, or with more blocks than one holds, a second kernel does.
+shared memory, the next one is on its way. Where the grid is too small for the device, k is
+split among blocks. Those of a cluster add their partials in each other's shared memory; without
+clusters, or with more blocks than a cluster holds, a second kernel adds them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
-from hidet.cost import CACHE_GAIN, ROUND_SECONDS, Work
+from hidet.cost import CACHE_GAIN, LATENCY_SECONDS, Work
 from hidet.ir.kernel import Module
 from hidet.lang import (
     Global,
@@ -41,18 +41,18 @@ from hidet.schedules.typical import estimated
 from hidet.target import Target
 from hidet.types import DType
 
-SCATTERED = 16
-"""Elements that a thread finds one by one in the time of one wait for memory; an estimate."""
-MEETING = 1
-"""Waits for memory that two barriers of a cluster and the reads between them take; an estimate."""
-MULTIPLYING = 0.8
-"""The part of the published rate at which blocks multiply between their waits."""
-BEGINNING = 2
-"""Waits for memory that a block takes before its main loop; an estimate."""
-WRITING, HANDING = 1.2e-10, 1.2e-10
-"""Seconds for an element of a block's tile: to write it, and to hand it over to other blocks."""
+GATHERED_ELEMENTS = 16
+"""Elements that a thread gathers one by one within one memory latency; an estimate."""
+CLUSTER_REDUCTION = 1
+"""Memory latencies of a reduction over a cluster, with its two barriers; an estimate."""
+MATH_EFFICIENCY = 0.8
+"""The fraction of the published rate at which blocks multiply between their waits."""
+PROLOGUE = 2
+"""Memory latencies of a block before its main loop; an estimate."""
+STORED_ELEMENT, REDUCED_ELEMENT = 1.2e-10, 1.2e-10
+"""Seconds for an element of a block's tile: to store it, and to reduce it over a cluster."""
 IN_FLIGHT = 4
-"""Split-K partials that a second kernel reads in one wait for memory; what NVRTC unrolls."""
+"""Split-K partials that a second kernel reads within one memory latency; NVRTC unrolls so many."""
 
 
 class Tile(Formed):
@@ -72,11 +72,11 @@ class Tile(Formed):
 
     @property
     @abstractmethod
-    def sums(self) -> tuple[int, ...]:
+    def accumulators(self) -> tuple[int, ...]:
         """The shape of a thread's accumulators."""
 
     @abstractmethod
-    def sum_type(self, p: Contraction) -> DType:
+    def accumulator_type(self, p: Contraction) -> DType:
         """The type of the accumulators."""
 
     @abstractmethod
@@ -92,7 +92,7 @@ class Tile(Formed):
         return self.block[0] if left else self.block[1]
 
     @abstractmethod
-    def shaped(self) -> bool:
+    def divides_evenly(self) -> bool:
         """Whether threads divide the block's tile evenly."""
 
     @abstractmethod
@@ -100,96 +100,99 @@ class Tile(Formed):
         """Registers of a thread, estimated."""
 
     def least_registers(self, p: Contraction) -> int:
-        """Registers without which the compiler spills some."""
+        """The registers of a thread below which the compiler spills."""
         return self.registers(p)
 
     @abstractmethod
-    def busy(self) -> float:
-        """The part of the time that the arithmetic units are not waiting for shared memory."""
+    def efficiency(self) -> float:
+        """The fraction of the time in which the arithmetic units do not wait for shared memory."""
 
     @abstractmethod
-    def multiply(self, operands: Operands, sums: Registers, number: Int) -> None:
+    def multiply(self, operands: Operands, accumulators: Registers, buffer: Int) -> None:
         """A part of kernels: a thread adds its part of the product of a pair of tiles to its
-        sums."""
+        accumulators."""
 
     @abstractmethod
-    def write(self, sums: Registers, wide: DType, out: Any, z: Any, top: Int, left: Int) -> None:
-        """A part of kernels: a thread's sums go to an `Epilogue`, or as a `Partial` to other
-        blocks, as numbers of type `wide`."""
+    def write(
+        self, accumulators: Registers, wide: DType, out: Any, z: Any, top: Int, left: Int
+    ) -> None:
+        """A part of kernels: a thread writes its accumulators, as numbers of type `wide`, to an
+        `Epilogue`, or to a `Partial` for other blocks."""
 
     tensor_core = False
     buffers = 2
     """Tiles of each operand in shared memory at once."""
 
     @part
-    def gather(self, operands: Operands, sums: Registers, turns: Any) -> None:
-        """The main loop: the products of `turns` pairs of tiles are added to the sums."""
-        through_registers(operands, Products(self), sums, turns)
+    def accumulate(self, operands: Operands, accumulators: Registers, iterations: Any) -> None:
+        """The main loop: add the products of `iterations` pairs of tiles to the accumulators."""
+        through_registers(operands, Products(self), accumulators, iterations)
 
     def partial_type(self, p: Contraction) -> DType:
         """The type of split-K partials."""
-        return self.sum_type(p)
+        return self.accumulator_type(p)
 
     def unit(self, p: Contraction) -> str:
         """The type by whose rate the target's units multiply."""
-        return self.sum_type(p).name
+        return self.accumulator_type(p).name
 
-    def together(self, target: Target) -> bool:
-        """Whether the blocks that share a sum are a cluster, and so one kernel is enough."""
+    def in_cluster(self, target: Target) -> bool:
+        """Whether the blocks of a split k are one cluster, so that one kernel is enough."""
         return 1 < self.slices <= target.max_blocks_per_cluster
 
     def shared_bytes(self, p: Contraction, target: Target) -> int:
-        """Tiles of both operands, and the sums that other blocks of a cluster read."""
+        """Bytes of both operands' tiles, and of partials that other blocks of a cluster read."""
         tiles = sum(self.buffers * prod(side.padded) * side.dtype.nbytes for side in self.sides(p))
-        if not self.together(target):
+        if not self.in_cluster(target):
             return tiles
         of = self.partial_type(p)
         return tiles + prod(partials_shape(self.block, of)) * of.nbytes
 
     def fits_on(self, p: Contraction, target: Target) -> bool:
-        """Whether threads divide tiles evenly, slices have enough to do, and there is room."""
-        if not self.shaped() or not all(side.exact for side in self.sides(p)):
+        """Whether threads divide tiles evenly, each split of k has iterations, and registers and
+        shared memory suffice."""
+        if not self.divides_evenly() or not all(side.exact for side in self.sides(p)):
             return False
         return (
             enough_registers(target, self.registers(p), self.least_registers(p))
             and self.shared_bytes(p, target) <= target.max_shared_bytes_per_block
-            and (self.slices == 1 or (p.shares_sums and self.has_turns(p)))
+            and (self.slices == 1 or (p.allows_split_k and self.has_iterations(p)))
         )
 
-    def has_turns(self, p: Contraction) -> bool:
-        """Whether each of the blocks that share a sum has some k-iterations."""
+    def has_iterations(self, p: Contraction) -> bool:
+        """Whether each block of a split k has at least two iterations."""
         return isinstance(p.k, int) and -(-p.k // self.depth) >= 2 * self.slices
 
-    def turn_seconds(self, p: Contraction, target: Target, together: int) -> float:
-        """What a turn of the main loop takes where so many blocks are on a multiprocessor: it waits
-        for memory, and multiplies."""
+    def iteration_seconds(self, p: Contraction, target: Target, resident: int) -> float:
+        """The seconds of an iteration of the main loop where `resident` blocks share a
+        multiprocessor: a wait for memory, and the multiplication."""
         rate = target.peak_flops(self.unit(p), self.tensor_core) / target.cores
-        products = 2.0 * self.block[0] * self.block[1] * self.depth / self.busy()
-        wait = ROUND_SECONDS
-        if p.scattered:  # a thread that finds many elements one by one keeps the others waiting
-            wait *= 1 + self.block[1] * self.depth / self.threads / SCATTERED
-        return wait + together * products / (rate * MULTIPLYING)
+        products = 2.0 * self.block[0] * self.block[1] * self.depth / self.efficiency()
+        wait = LATENCY_SECONDS
+        if p.scattered:  # a thread that gathers many elements one by one keeps the others waiting
+            wait *= 1 + self.block[1] * self.depth / self.threads / GATHERED_ELEMENTS
+        return wait + resident * products / (rate * MATH_EFFICIENCY)
 
     def work_on(self, p: Contraction, target: Target) -> Work:
-        """What is moved and computed, while each turn of the main loop waits for memory."""
+        """The work of the kernel; each iteration of the main loop exposes a memory latency."""
         work = self.amounts(p, target)
-        return replace(work, rounds=self.rounds(p, target, work.blocks))
+        return replace(work, latencies=self.latencies(p, target, work.blocks))
 
     def amounts(self, p: Contraction, target: Target) -> Work:
-        """What is moved and computed: whole tiles; split-K partials are added up."""
+        """The bytes and operations of whole tiles, and of the reduction of split-K partials."""
         rows, columns = self.block
         tiles = p.tiles_down(rows) * -(-estimated(p.n) // columns)
-        turns = -(-estimated(p.k) // (self.depth * self.slices))
+        iterations = -(-estimated(p.k) // (self.depth * self.slices))
         blocks = tiles * self.slices
         once, written = p.nbytes
-        elements = blocks * turns * self.depth
+        elements = blocks * iterations * self.depth
         read = elements * (rows * p.a.dtype.nbytes + columns * p.b.dtype.nbytes) / CACHE_GAIN
-        apart = self.slices > 1 and not self.together(target)
+        apart = self.slices > 1 and not self.in_cluster(target)
         partial = float(blocks * rows * columns * self.partial_type(p).nbytes) if apart else 0.0
         return Work(
             once + read + partial,
             written + partial,
-            2.0 * elements * rows * columns / self.busy(),
+            2.0 * elements * rows * columns / self.efficiency(),
             self.unit(p),
             blocks,
             self.threads,
@@ -199,23 +202,23 @@ class Tile(Formed):
             registers=self.registers(p),
         )
 
-    def rounds(self, p: Contraction, target: Target, blocks: int) -> float:
-        """The time of a block, as waits for memory; more where clusters leave multiprocessors
+    def latencies(self, p: Contraction, target: Target, blocks: int) -> float:
+        """The time of a block in memory latencies; more where clusters leave multiprocessors
         idle."""
-        turns = -(-estimated(p.k) // (self.depth * self.slices))
-        usable = target.cores_in_clusters(self.slices if self.together(target) else 1)
-        resident = max(1, self.resident(p, target))
-        together = min(resident, -(-blocks // usable))
-        element = WRITING + (HANDING if self.slices > 1 else 0.0)
-        seconds = turns * self.turn_seconds(p, target, together)
-        seconds += prod(self.block) * together * element
-        rounds = BEGINNING + seconds / ROUND_SECONDS
-        if self.together(target):
-            rounds += MEETING
+        iterations = -(-estimated(p.k) // (self.depth * self.slices))
+        usable = target.cores_in_clusters(self.slices if self.in_cluster(target) else 1)
+        most = max(1, self.resident(p, target))
+        resident = min(most, -(-blocks // usable))
+        element = STORED_ELEMENT + (REDUCED_ELEMENT if self.slices > 1 else 0.0)
+        seconds = iterations * self.iteration_seconds(p, target, resident)
+        seconds += prod(self.block) * resident * element
+        latencies = PROLOGUE + seconds / LATENCY_SECONDS
+        if self.in_cluster(target):
+            latencies += CLUSTER_REDUCTION
         elif self.slices > 1:  # a second kernel has to begin, too, beside what its launch takes
-            rounds += 1 + -(-self.slices // IN_FLIGHT)
-        waves = -(-blocks // (resident * usable)) / -(-blocks // (resident * target.cores))
-        return waves * rounds
+            latencies += 1 + -(-self.slices // IN_FLIGHT)
+        waves = -(-blocks // (most * usable)) / -(-blocks // (most * target.cores))
+        return waves * latencies
 
     def resident(self, p: Contraction, target: Target) -> int:
         """Blocks that one multiprocessor holds."""
@@ -225,12 +228,12 @@ class Tile(Formed):
 
 def tiled(name: str, p: Contraction, tile: Tile, target: Target) -> Module:
     """A contraction as one kernel, or as two where a sum is shared without a cluster."""
-    together = tile.together(target)
+    in_cluster = tile.in_cluster(target)
     slices, (rows, columns), depth = tile.slices, tile.block, tile.depth
-    wide = tile.sum_type(p)
-    turns = cdiv(cdiv(p.k, depth), slices)
-    handed = tile.partial_type(p)
-    partial_type = slices_type(p, handed, tile.block, slices)
+    wide = tile.accumulator_type(p)
+    iterations = cdiv(cdiv(p.k, depth), slices)
+    partial_dtype = tile.partial_type(p)
+    partial_type = slices_type(p, partial_dtype, tile.block, slices)
     bias_type = operand_type(p.bias, p.c)
     table_type = operand_type(p.table(rows), p.c)
 
@@ -244,32 +247,32 @@ def tiled(name: str, p: Contraction, tile: Tile, target: Target) -> Module:
             attr.func_name = name
             attr.cuda_grid_dim = (cdiv(p.n, columns), p.down(rows), p.batch * slices)
             attr.cuda_block_dim = tile.threads
-            attr.cuda_cluster_dim = (1, 1, slices if together else 1)
+            attr.cuda_cluster_dim = (1, 1, slices if in_cluster else 1)
             if p.table(rows) is not None and blockIdx.y >= p.used(table, rows):
                 return
             share, left = blockIdx.z % slices, blockIdx.x * columns
             z, top = p.place(table, blockIdx.z // slices, blockIdx.y, rows)
-            sums = register_tensor(wide, tile.sums, init=0)
-            first = share * turns * depth
-            from_a = Source(side_a, a, side_a.room(tile.buffers), z, top)
-            from_b = Source(side_b, b, side_b.room(tile.buffers), z, left)
-            tile.gather(Operands(from_a, from_b, first), sums, turns)
-            if together:
+            accumulators = register_tensor(wide, tile.accumulators, init=0)
+            first = share * iterations * depth
+            from_a = Source(side_a, a, side_a.allocate(tile.buffers), z, top)
+            from_b = Source(side_b, b, side_b.allocate(tile.buffers), z, left)
+            tile.accumulate(Operands(from_a, from_b, first), accumulators, iterations)
+            if in_cluster:
                 parts = shared_tensor(
                     partial_type.dtype, partials_shape(tile.block, partial_type.dtype)
                 )
-                tile.write(sums, handed, Partial(parts, 0), 0, 0, 0)
+                tile.write(accumulators, partial_dtype, Partial(parts, 0), 0, 0, 0)
                 cluster_sync()
                 partials = ClusterPartials(parts, tile.block, tile.threads, slices)
                 partials.add(Epilogue(p, bias, c), z, share, top, left)
                 # A block's shared memory goes with it: it stays until all others have read there.
                 cluster_sync()
             elif slices > 1:
-                tile.write(sums, handed, Partial(partial, share), z, top, left)
+                tile.write(accumulators, partial_dtype, Partial(partial, share), z, top, left)
             else:
-                tile.write(sums, handed, Epilogue(p, bias, c), z, top, left)
+                tile.write(accumulators, partial_dtype, Epilogue(p, bias, c), z, top, left)
 
-        apart = slices > 1 and not together
+        apart = slices > 1 and not in_cluster
         adding = [add_slices(name, p, partial_type)] if apart else []
         kernels = [*p.placing(name, rows, target.kind), product, *adding]
     return assemble(name, kernels, names_of(p), ["c"], ["table", "partial"])

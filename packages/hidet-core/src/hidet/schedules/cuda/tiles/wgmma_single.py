@@ -51,7 +51,7 @@ class PartWarpgroups(PartWarps):
     warps: tuple[int, int] = choice((4, 1), (8, 1))
     slices: int = choice(1, 2, 3, 4, 6, 8)
 
-    def shaped(self) -> bool:
+    def divides_evenly(self) -> bool:
         """A warpgroup has 64 rows, and all of the columns."""
         return self.block[0] == self.warps[0] * 16
 
@@ -61,29 +61,29 @@ class PartWarpgroups(PartWarps):
 
     def registers(self, p: Contraction) -> int:
         """Accumulators of all tiles and of one, what is in flight, and indices."""
-        return self.block[1] + self.flight(p) + 64
+        return self.block[1] + self.staging(p) + 64
 
     def least_registers(self, p: Contraction) -> int:
         """As many: fragments stay in shared memory."""
         return self.registers(p)
 
-    def busy(self) -> float:
+    def efficiency(self) -> float:
         """Three matmuls of tf32 stand for one."""
         return 1.0 / PRODUCTS
 
-    def turn_seconds(self, p: Contraction, target: Target, together: int) -> float:
+    def iteration_seconds(self, p: Contraction, target: Target, resident: int) -> float:
         """All that a block moves goes through its multiprocessor's shared memory and first cache:
         that takes longer than the products."""
         times, (rows, columns) = target.measured.parts, self.block
-        brought = (rows + columns) * self.depth
+        loaded = (rows + columns) * self.depth
         read = rows // 64 * PRODUCTS * (64 + columns) * self.depth
-        moved = (brought * 3 + read) * f32.nbytes / times.shared
-        found = columns * self.depth * times.found if p.scattered else 0.0
-        return max(times.latency, times.turn + together * (moved + found))
+        moved = (loaded * 3 + read) * f32.nbytes / times.shared_bandwidth
+        found = columns * self.depth * times.gathered_element if p.scattered else 0.0
+        return max(times.memory_latency, times.iteration_overhead + resident * (moved + found))
 
     @part
     def products(self) -> Products:
-        found = register_tensor(f32, self.sums)
+        found = register_tensor(f32, self.accumulators)
         return InBackground(self, found)
 
 
@@ -92,22 +92,22 @@ class InBackground(Products):
     """Those of a pair of tiles run while the next one comes apart."""
 
     found: Registers
-    """The sums of one pair."""
+    """The accumulators of one pair of tiles."""
     in_background = True
 
     @part
-    def place(self, operands: Operands, flight: Any, number: Int) -> None:
-        operands.a.side.place_parts(operands.a, flight[0], number)
-        operands.b.side.place_parts(operands.b, flight[1], number)
+    def store(self, operands: Operands, staging: Any, buffer: Int) -> None:
+        operands.a.side.store_parts(operands.a, staging[0], buffer)
+        operands.b.side.store_parts(operands.b, staging[1], buffer)
         fence_proxy_async("shared::cta")
 
     @part
-    def multiply(self, operands: Operands, sums: Registers, number: Int) -> None:
+    def multiply(self, operands: Operands, accumulators: Registers, buffer: Int) -> None:
         """The small ones come first, while what the units cut off of their sums is small, too."""
         a, b, depth = operands.a, operands.b, self.point.depth
         shape, steps = f"m64n{self.point.block[1]}k{STEP}", depth // STEP
-        large_a, small_a = a.side.descriptors(a.tiles, number, threadIdx.x // WARPGROUP * 64)
-        large_b, small_b = b.side.descriptors(b.tiles, number, 0)
+        large_a, small_a = a.side.descriptors(a.tiles, buffer, threadIdx.x // WARPGROUP * 64)
+        large_b, small_b = b.side.descriptors(b.tiles, buffer, 0)
         pairs = ((small_a, large_b), (large_a, small_b), (large_a, large_b))
         wgmma_fence(self.found)
         for step in static(range(len(pairs) * steps)):
@@ -117,10 +117,10 @@ class InBackground(Products):
         wgmma_commit_group()
 
     @part
-    def finish(self, sums: Registers) -> None:
+    def finish(self, accumulators: Registers) -> None:
         wgmma_wait_group(0, self.found)
         for at in unroll(grid(*self.found.shape)):
-            sums[*at] += self.found[*at]
+            accumulators[*at] += self.found[*at]
 
 
 def by_warpgroups_in_parts(p: Contraction, target: Target) -> bool:

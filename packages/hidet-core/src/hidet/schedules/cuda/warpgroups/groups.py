@@ -149,14 +149,16 @@ class Warpgroups(Formed):
         of that after all operands have come."""
         taken, turns = target.measured.wgmma, self.turns(p)
         busy = self.busy(p, target)
-        alone = turns * max(busy, taken.least, taken.beside + taken.latency / self.stages)
+        alone = turns * max(
+            busy, taken.mma_latency, taken.iteration_overhead + taken.memory_latency / self.stages
+        )
         if self.slices > 1:
             sums = prod(self.block) * sum_type(p.a.dtype).nbytes
-            adding = taken.meeting + log2(self.slices) * sums * taken.handing
+            adding = taken.cluster_reduction + log2(self.slices) * sums * taken.partial_byte
             return tiles * (alone + adding), adding
         pieces = self.columns / PIECE
-        moving = pieces * self.block[0] / PIECE * taken.moving
-        writing = pieces * taken.writing
+        moving = pieces * self.block[0] / PIECE * taken.epilogue_exclusive
+        writing = pieces * taken.epilogue_block
         # While one writes, others multiply; at the end only some are left, and write faster.
         shared = together * (turns * busy + moving)
         each, last = max(shared, alone + writing) + BETWEEN, max(shared, alone + writing / 2)
@@ -169,12 +171,16 @@ class Warpgroups(Formed):
         sides = self.sides(p)
         depth = sides[0].row_bytes
         # Half as wide, twice as many at a time: all types take as long for a stage.
-        products = rows * columns * depth / taken.rate * taken.crowded
+        products = rows * columns * depth / taken.rate * taken.contention
         brought = sum(side.brought_bytes for side in sides)
         read = rows // 64 * (64 + columns) * depth
-        moved = (brought + read) / taken.shared_rate * (taken.clustered if self.slices > 1 else 1)
+        moved = (
+            (brought + read)
+            / taken.shared_bandwidth
+            * (taken.split_k_contention if self.slices > 1 else 1)
+        )
         share = min(1.0, blocks / target.cores)
-        copied = sum(side.copying(taken, share) for side in sides) * taken.copy
+        copied = sum(side.copying(taken, share) for side in sides) * taken.copied_row
         return max(products, moved, copied)
 
     def work_on(self, p: Contraction, target: Target) -> Work:
@@ -202,5 +208,5 @@ class Warpgroups(Formed):
             tensor_core=True,
             shared_bytes=self.shared_bytes(p),
             registers=self.registers,
-            after=after / clock,
+            epilogue=after / clock,
         )

@@ -17,7 +17,7 @@ from hidet.lang import Int, Map, Pointer, Shared, address, part, record, reinter
 from hidet.lang.cuda import fence_proxy_async, threadIdx, wgmma_descriptor, wgmma_layout
 from hidet.lang.cuda.wgmma import Descriptor
 from hidet.mapping.swizzle import SwizzledLayout
-from hidet.schedules.contraction import together
+from hidet.schedules.contraction import contiguity
 from hidet.schedules.cuda.warpgroups.tile_order import Tile
 from hidet.target.measured import WgmmaCycles
 from hidet.types import DType, PointerType, Size, TensorType, u64
@@ -35,7 +35,7 @@ STEP_BYTES = 32
 def has_even_rows(of: TensorType, pitch: Size) -> bool:
     """Whether rows of so many elements begin at multiples of 16 bytes, as those of tensor maps do;
     of a size that only calls tell, its bounds have to say so."""
-    return together(pitch) * of.dtype.nbytes % PITCH_BYTES == 0 and of.layout is None
+    return contiguity(pitch) * of.dtype.nbytes % PITCH_BYTES == 0 and of.layout is None
 
 
 def depth_of(dtype: DType) -> int:
@@ -71,11 +71,11 @@ class Operand(ABC):
         """The rows of a line that the copies of a turn take as long as, where this part of all
         multiprocessors copy: what crosses lines is as much more for the L2 cache that they share.
         """
-        each = max(1, taken.crossing * share) if self.crosses_lines else 1
+        each = max(1, taken.unaligned_row * share) if self.crosses_lines else 1
         if not (self.along_k and isinstance(self.along, int)) or self.along % self.depth == 0:
             return self.brought * self.effort * each
         pieces = -(-self.along // self.depth)
-        return self.brought * self.effort * (each + (taken.partial - each) / pieces)
+        return self.brought * self.effort * (each + (taken.partial_row - each) / pieces)
 
     @property
     def ahead(self) -> bool:
