@@ -60,3 +60,23 @@ def test_a_kernel_more_is_taken_only_where_that_is_surely_faster(rows, schedule)
     alone = choices(group.anchor.op, GPU)[0]
     assert alone.schedule.name == "attention_wgmma"  # whose copy engine takes no transposed v
     assert ranked(group, GPU)[0].schedule.name == schedule
+
+
+def rotated(heads, cos, sin):
+    """Heads whose elements are rotated in pairs half a row apart."""
+    half = heads.shape[3] // 2
+    return heads * cos + ops.concat([-heads[..., half:], heads[..., :half]], 3) * sin
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_queries_are_written_beside_keys_where_computing_them_takes_longer(apart):
+    """Queries that are rotated read angles, for which each block of attention would wait; those
+    that are scaled read nothing else, and stay in its prologue."""
+    x, cos, sin = (symbol(shape, "float16") for shape in [(1, 128, 2304), *[(1, 1, 128, 64)] * 2])
+    heads = ops.permute(ops.reshape(x, (1, 128, 3, 12, 64)), (0, 2, 3, 1, 4))
+    q, k, v = (heads[:, place] for place in range(3))
+    q = rotated(q, cos, sin) if apart else q * 0.5
+    graph = trace_from([ops.attention(q, rotated(k, cos, sin), v, causal=True)], [x, cos, sin])
+    first, last = (each for each in grouped(graph, GPU) if not each.is_free)
+    assert len(first.results) == (2 if apart else 1)
+    assert any(node.op.name == "multiply" for node in last.nodes) is not apart

@@ -4,6 +4,8 @@ them."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import prod
 
 from hidet import options
 from hidet.build.choosing.choices import (
@@ -17,9 +19,11 @@ from hidet.build.choosing.choices import (
     saving,
 )
 from hidet.cost import Work, seconds
+from hidet.fusion.compose import leading_to
 from hidet.fusion.group import Group, mark_shared, require_made
 from hidet.fusion.horizontal import unite
 from hidet.fusion.partition import partition
+from hidet.fusion.repeating import weight
 from hidet.fusion.zero_copy_concat import FASTER, KERNEL, Gain, join
 from hidet.graph.flow import FlowGraph
 from hidet.graph.operator import Op
@@ -27,14 +31,17 @@ from hidet.graph.tensor import Tensor
 from hidet.ops.windows.conv import Conv
 from hidet.optimize import optimize
 from hidet.optimize.instruments import Observer
-from hidet.schedules.base import gains_by_channels_last
-from hidet.schedules.typical import expected, size_bytes, typical
+from hidet.schedules.base import Candidate, gains_by_channels_last
+from hidet.schedules.typical import estimated, expected, size_bytes, typical
 from hidet.target import Target
 
 MUCH = 1.4
 """How much slower by the cost model a product is that reads several tensors as one, for it to be
 worth while to write these side by side: from 1.5 times on networks gained 4 to 36 percent (H200),
 of those at 1.25 times one lost 4."""
+LOAD_FLOPS = 8.0
+"""What a multiprocessor computes while it begins a load: a warp's load takes a cycle, in which
+threads of four warps multiply and add."""
 
 
 def optimized(graph: FlowGraph, target: Target, observers: Sequence[Observer] = ()) -> FlowGraph:
@@ -100,8 +107,7 @@ def is_better_read(group: Group, tensor: Tensor, target: Target) -> bool:
     """Whether a group's anchor had better read what the group would compute, if another kernel
     writes it along with what that is computed from.
 
-    Estimates do not count what it takes to compute it where it is read, and nobody has a kernel
-    more: so there is no margin.
+    Nobody has a kernel more: so there is no margin.
     """
     assert group.anchor is not None
     best, free = chosen(group, target), cheapest(group.anchor.op, target)
@@ -109,4 +115,29 @@ def is_better_read(group: Group, tensor: Tensor, target: Target) -> bool:
         return True
     sizes = [size_bytes(each) for each in typical(tensor.type, target)]
     written = expected([seconds(Work(0, n, 0.0, blocks=target.cores), target) for n in sizes])
-    return best.seconds > free.seconds + written - seconds(Work(0, 0, 0.0), target)
+    computed = best.seconds + prologue_seconds(group, tensor, best, target)
+    return computed > free.seconds + written - seconds(Work(0, 0, 0.0), target)
+
+
+def prologue_seconds(group: Group, tensor: Tensor, best: Candidate, target: Target) -> float:
+    """What it takes a GPU's blocks to compute an operand of the anchor instead of reading it, if
+    each element is computed once.
+
+    A block waits for what else an element is made of while it has nothing else to do. On CPUs,
+    where loads are foreseen, nothing counts.
+    """
+    assert group.anchor is not None
+    if target.kind != "cuda":
+        return 0.0
+    chain = leading_to([tensor], group.nodes)
+    others = len(Group(chain).inputs) - 1
+    place = next(n for n, each in enumerate(group.anchor.inputs) if each is tensor)
+    found = []
+    for op in typical(group.anchor.op, target):
+        work = best.point.work(op, target)
+        count = prod(map(estimated, op.types()[place].shape))
+        spread = Work(0, 0, 0.0, blocks=work.blocks, block_threads=work.block_threads)
+        flops = count * (2.0 * weight(chain) + LOAD_FLOPS * others)
+        busy = replace(spread, flops=flops, latencies=others)
+        found.append(seconds(busy, target) - seconds(spread, target))
+    return expected(found)
