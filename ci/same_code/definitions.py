@@ -97,4 +97,18 @@ COLUMNS = (
     Definition("softmax", lambda x: ops.softmax(x, 0), (f32[1100, 33],)),
 )
 """Reductions along other axes."""
-DEFINITIONS = (*ROWS, *COLUMNS)
+ELEMENTS = (
+    Definition("gelu", ops.gelu, (f16[64, 3072],)),
+    Definition("gelu", ops.gelu, (f16[8192, 8192],)),
+    Definition("add", lambda x, y: x + y, (f32[4096, 4096], f32[4096])),
+    Definition("relu", ops.relu, (f16[4096, 4099],)),
+    Definition("transpose", lambda x: ops.transpose(x, 1, 0), (f16[512, 768],)),
+    Definition("transpose", lambda x: ops.transpose(x, 1, 0), (f32[513, 129],)),
+    Definition("across", lambda x, y: ops.transpose(x, 1, 0) + y, (f16[256, 512], f16[512, 256])),
+    Definition(
+        "max_pool", lambda x: ops.max_pool(x, 3, stride=2, padding=1), (f16[4, 64, 112, 112],)
+    ),
+    Definition("avg_pool", lambda x: ops.avg_pool(x, 2, stride=2), (f32[8, 64, 56, 56],)),
+)
+"""Elements of one another, of transposed operands, and of small windows."""
+DEFINITIONS = (*ROWS, *COLUMNS, *ELEMENTS)

@@ -45,10 +45,11 @@ def test_elements_that_are_no_neighbours_across_rows(made):
 
 
 @pytest.mark.parametrize(
-    ("function", "turns"), [(ops.relu, 1), (ops.gelu, 2), (lambda x: ops.gelu(ops.tanh(x) * x), 2)]
+    ("function", "iterations"),
+    [(ops.relu, 1), (ops.gelu, 2), (lambda x: ops.gelu(ops.tanh(x) * x), 2)],
 )
 @pytest.mark.parametrize("of", [f16, f32], ids=str)
-def test_threads_take_more_where_functions_take_time(made, of, function, turns):
+def test_threads_take_more_where_functions_take_time(made, of, function, iterations):
     (kernel,) = made(function, of[16384, 4096]).module.kernels
     lanes = 16 // of.nbytes
-    assert int(kernel.launch.grid[0].value) == 16384 * 4096 // (256 * lanes * turns)
+    assert int(kernel.launch.grid[0].value) == 16384 * 4096 // (256 * lanes * iterations)

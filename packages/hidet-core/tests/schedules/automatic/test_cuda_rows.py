@@ -39,7 +39,7 @@ def test_rows_are_read_once(made, shape):
 )
 def test_rows_of_which_the_rest_is_in_shared_memory(made, of):
     softmax = made(lambda x: ops.softmax(x, -1), of)
-    assert "left0" in str(softmax.module.kernels[0])
+    assert "in_shared0" in str(softmax.module.kernels[0])
     softmax.check()
 
 
@@ -52,7 +52,7 @@ def test_long_rows_are_in_the_registers_of_a_cluster(made, of, threads):
     assert kernel.launch.cluster == (8, 1, 1)
     assert int(kernel.launch.block[0].value) == threads
     text, usage = norm.build()
-    assert "left0" not in text
+    assert "in_shared0" not in text
     assert [each.spill_bytes for each in usage.values()] == [0]
 
 
@@ -74,7 +74,7 @@ def test_a_row_is_one_blocks_where_another_block_has_room(made):
 def test_long_rows_without_clusters(made):
     norm = made(lambda x: ops.layer_norm(x), f16[1024, 65536], target=Target.parse("sm_80"))
     text, usage = norm.build("sm_80")
-    assert "left0" in text
+    assert "in_shared0" in text
     assert [each.spill_bytes for each in usage.values()] == [0]
 
 

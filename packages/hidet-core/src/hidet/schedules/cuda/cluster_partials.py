@@ -1,8 +1,8 @@
 """Split-K partials of the blocks of a cluster, added up in distributed shared memory.
 
-Each block has the sums of a whole tile over its part of k, or several parts of these. Each adds up
-a part of the tile, reading all blocks in the same order: the result does not depend on which one is
-done first.
+Each block has partial results of a whole tile over its split of k, or several of them. Each adds
+up a part of the tile, reading all blocks in the same order: the result does not depend on which
+block finishes first.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ PADDING_BYTES = 32
 
 
 def partials_shape(block: tuple[int, int], of: DType) -> tuple[int, int, int, int]:
-    """The shape in shared memory of a tile's sums, as the one tile of a workspace."""
+    """The shape in shared memory of a tile's partial results, as the one tile of a workspace."""
     rows, columns = block
     return 1, 1, rows, columns + PADDING_BYTES // of.nbytes
 
 
 @record
 class ClusterPartials:
-    """Parts of the sums of a tile in shared memory, where the blocks of a cluster find each
-    other's; all of them are those of a block alone."""
+    """Partial results of a tile in the shared memory of the blocks of a cluster, or of one block
+    alone."""
 
-    sums: Shared
-    """By part, 0, row and column."""
+    partials: Shared
+    """By partial result of the block, 0, row and column."""
     block: tuple[int, int]
     threads: int
     slices: int
@@ -50,31 +50,31 @@ class ClusterPartials:
     @property
     def lanes(self) -> int:
         """Neighbours in a row that a thread adds up at once."""
-        return self.neighbours or ACCESS_BYTES // int(self.sums.dtype.nbytes)
+        return self.neighbours or ACCESS_BYTES // int(self.partials.dtype.nbytes)
 
     @part
     def total(self, row: Int, column: Int) -> Registers:
         """Neighbours in a row of the tile, added up over the blocks of the cluster."""
-        total = register_tensor(self.sums.dtype, (self.lanes,), init=0)
-        for other, which in unroll(grid(self.slices, self.sums.shape[0])):
+        total = register_tensor(self.partials.dtype, (self.lanes,), init=0)
+        for other, which in unroll(grid(self.slices, self.partials.shape[0])):
             if self.slices > 1:
-                there = mapa(address(self.sums, which, 0, row, column), other)
+                there = mapa(address(self.partials, which, 0, row, column), other)
                 for v in vectorize(self.lanes):
                     total[v] += there[v]
             else:
                 for v in vectorize(self.lanes):
-                    total[v] += self.sums[which, 0, row, column + v]
+                    total[v] += self.partials[which, 0, row, column + v]
         return total
 
     @part
-    def add(self, end: Epilogue, z: Int, share: Int, top: Int, left: Int) -> None:
-        """Part `share` of the tile at `top`, `left` is added up and goes to the epilogue. Blocks
-        have to meet before that, and once more before the first of them ends."""
+    def add(self, end: Epilogue, z: Int, split: Int, top: Int, left: Int) -> None:
+        """Add up part `split` of the tile at `top`, `left` for the epilogue. The cluster has to
+        synchronise before that, and once more before the first block ends."""
         across, together = self.block[1] // self.lanes, self.threads * self.slices
         pieces = self.block[0] * across
         exact = pieces % together == 0
         for step in range(-(-pieces // together)):
-            number = (step * self.slices + share) * self.threads + threadIdx.x
+            number = (step * self.slices + split) * self.threads + threadIdx.x
             if True if exact else number < pieces:
                 row, column = number // across, number % across * self.lanes
                 i, j = top + row, left + column

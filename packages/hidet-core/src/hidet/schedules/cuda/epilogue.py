@@ -1,7 +1,7 @@
 """The epilogue of a contraction: accumulators become elements of the result.
 
-A thread writes neighbours of a row in a loop of vector lanes, however it has summed them up. What
-another operator makes of the result, fusion puts in the place of `put`.
+A thread writes neighbours of a row in a loop of vector lanes. Fusion replaces `put` by what another
+operator computes of the result.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hidet.schedules.contraction import Contraction
 
 @record
 class Epilogue:
-    """The result of a contraction, and the bias that its sums lack."""
+    """The result of a contraction, and the bias that its accumulators lack."""
 
     p: Contraction
     bias: Global
@@ -25,9 +25,9 @@ class Epilogue:
 
     @part
     def write(self, value: Any, z: Any, i: Int, j: Int, v: Int) -> None:
-        """The sum at row i and column j + v of product z; what lies outside is dropped.
+        """Write the element at row i and column j + v of product z; what lies outside is dropped.
 
-        The lane comes by itself, so that compilers see neighbours as such.
+        The lane `v` is an argument of its own, so that compilers see neighbours as such.
         """
         if self.p.bias is not None:
             value += cast(get(self.bias, *self.p.bias_at(z, i, self.left + j + v)), value.dtype)
@@ -37,13 +37,13 @@ class Epilogue:
 
 @record
 class Partial:
-    """Split-K partials of one block, where others will find them."""
+    """Split-K partials of one block, in memory that others read."""
 
     parts: Any
-    """By share, product, row and column, in global or in shared memory."""
-    share: Int
+    """By split, product, row and column, in global or in shared memory."""
+    split: Int
 
     @part
     def write(self, value: Any, z: Any, i: Int, j: Int, v: Int) -> None:
-        """The sum at row i and column j + v of product z."""
-        self.parts[self.share, z, i, j + v] = value
+        """Write the partial result at row i and column j + v of product z."""
+        self.parts[self.split, z, i, j + v] = value

@@ -1,4 +1,4 @@
-"""Sums that lanes of a warp have parts of, added up so that each sum ends in few lanes."""
+"""Reductions over lanes of a warp whose results end in few lanes each."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def exchanged(value: Expr, distance: int) -> Expr:
 
 @dataclass(frozen=True)
 class LaneSums:
-    """`count` sums of each lane, added up over the lanes that differ in the bits of `distances`;
-    or what is combined by `join`.
+    """`count` values of each lane, combined by `join` over the lanes that differ in the bits of
+    `distances`.
 
-    While a number of sums is even, two lanes meet halfway: each gives one half away and adds up
-    the other, which takes half as many shuffles as if both added up all of them.
+    While the number of values is even, each of two lanes sends one half and combines the other,
+    which takes half as many shuffles as if both combined all of them.
     """
 
     count: int
@@ -37,38 +37,38 @@ class LaneSums:
 
     @cached_property
     def steps(self) -> list[tuple[int, int, bool]]:
-        """Distance, sums that a lane has afterwards, and whether the others are elsewhere then."""
-        left, found = self.count, []
+        """Distance, values of a lane afterwards, and whether the other half is elsewhere then."""
+        remaining, found = self.count, []
         for distance in self.distances:
-            halved = left % 2 == 0
-            left = left // 2 if halved else left
-            found.append((distance, left, halved))
+            halved = remaining % 2 == 0
+            remaining = remaining // 2 if halved else remaining
+            found.append((distance, remaining, halved))
         return found
 
     @property
     def held(self) -> int:
-        """Sums that a lane has in the end."""
+        """Values that a lane has in the end."""
         return self.steps[-1][1] if self.steps else self.count
 
     def first(self, lane: Expr) -> Value:
-        """The number of the first sum that a lane has in the end; the others follow."""
-        halves = [lane // at % 2 * left for at, left, halved in self.steps if halved]
+        """The number of the first value that a lane has in the end; the others follow."""
+        halves = [lane // at % 2 * remaining for at, remaining, halved in self.steps if halved]
         return sum(halves, start=constant(0, i32))
 
     def alone(self, lane: Expr) -> Value:
-        """Whether a lane is the first of those that have the same sums in the end."""
+        """Whether a lane is the first of those that have the same values in the end."""
         alike = sum(distance for distance, _, halved in self.steps if not halved)
         return (lane & alike).eq(0) if alike else True
 
     @part
     def add(self, sums: Registers) -> None:
-        """Lanes add up their sums, of which the first `held` are whole then."""
-        for distance, left, halved in static(self.steps):
+        """Combine the values of the lanes, of which the first `held` are complete then."""
+        for distance, remaining, halved in static(self.steps):
             upper = threadIdx.x // distance % 2 == 1
-            for s in unroll(left):
+            for s in unroll(remaining):
                 if halved:
-                    given = select(upper, sums[s], sums[left + s])
-                    kept = select(upper, sums[left + s], sums[s])
-                    sums[s] = self.join(kept, exchanged(given, distance))
+                    sent = select(upper, sums[s], sums[remaining + s])
+                    own = select(upper, sums[remaining + s], sums[s])
+                    sums[s] = self.join(own, exchanged(sent, distance))
                 else:
                     sums[s] = self.join(sums[s], exchanged(sums[s], distance))

@@ -39,9 +39,9 @@ def add_slices(name: str, p: Contraction, partial_type: TensorType) -> ScriptFun
         if number < p.m * columns:
             i, j = number // columns, number % columns * VECTOR
             total = register_tensor(wide, (VECTOR,), init=0)
-            for share in range(slices):
+            for split in range(slices):
                 for v in vectorize(VECTOR):
-                    total[v] += partial[share, z, i, j + v]
+                    total[v] += partial[split, z, i, j + v]
             for v in vectorize(VECTOR):
                 Epilogue(p, bias, c).write(total[v], z, i, j, v)
 

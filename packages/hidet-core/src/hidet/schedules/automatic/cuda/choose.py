@@ -11,8 +11,8 @@ from hidet.schedules.automatic.cuda.columns import columns_kernel
 from hidet.schedules.automatic.cuda.elementwise import elementwise_kernel
 from hidet.schedules.automatic.cuda.grid import BLOCK, THREAD, guarded, kernel
 from hidet.schedules.automatic.cuda.lasting import lasting
-from hidet.schedules.automatic.cuda.row_template import row_kernel
-from hidet.schedules.automatic.cuda.stream import choose_rows
+from hidet.schedules.automatic.cuda.row_reduction import row_kernel
+from hidet.schedules.automatic.cuda.shared_memory_rows import choose_rows
 from hidet.schedules.automatic.cuda.transpose import choose_tile, transpose_kernel
 from hidet.schedules.automatic.cuda.windows import choose_windows, windows_kernel
 from hidet.schedules.automatic.emit import ceil_div, row_level

@@ -1,4 +1,4 @@
-"""How the work of columns is spread: over threads, blocks and clusters."""
+"""How columns are distributed over threads, blocks and clusters."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FEW = 4
 
 @dataclass(frozen=True)
 class Columns:
-    """How a stage's work is spread: a block is `across` times `deep` threads; `blocks` of them, a
+    """How a stage is distributed: a block is `across` times `deep` threads; `blocks` of them, a
     cluster, share columns."""
 
     outer_vars: tuple[Var, ...]
@@ -53,12 +53,12 @@ class Columns:
         return self.across * self.deep
 
     @property
-    def resident(self) -> int:
+    def min_blocks(self) -> int:
         """Blocks that a multiprocessor is to hold at a time."""
         return TOGETHER // max(self.threads, THREADS)
 
     @property
-    def together(self) -> int:
+    def participants(self) -> int:
         """Threads that share a column."""
         return self.deep * self.blocks
 
@@ -87,10 +87,10 @@ def choose_columns(stage: MapStage, reduces: list[AnyReduce], target: Target) ->
     deep = 1 if shallow else THREADS // across
     alone = Columns(tuple(outer), tuple(columns), inner, lanes, across, deep)
     around = known_product([sizes[var] for var in outer])
-    return alone if shallow else spread(alone, chunks, around, deepest, target)
+    return alone if shallow else distribution(alone, chunks, around, deepest, target)
 
 
-def spread(alone: Columns, chunks: int, around: int, deepest: int, target: Target) -> Columns:
+def distribution(alone: Columns, chunks: int, around: int, deepest: int, target: Target) -> Columns:
     """The same over more multiprocessors, if there are few columns: narrower blocks, of as many
     threads as find rows to read, and then as many in a cluster.
 

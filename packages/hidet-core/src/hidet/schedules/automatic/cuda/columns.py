@@ -1,10 +1,10 @@
 """Reductions along an axis that is not the innermost one, on CUDA.
 
 Neighbouring threads take neighbouring columns, 16 bytes of them each; `deep` threads share a column
-and meet in their warps, then in shared memory, in a fixed order. Where that makes too few blocks,
-they are narrower and have more threads, and those of a cluster share columns too: what they tell
-arrives at mbarriers, since the barrier of a cluster would wait for every thread of theirs. Every
-reduction is computed once; then the elements of the columns are written.
+and combine their partial results by shuffles in their warps, then in shared memory, in a fixed
+order. Where that makes too few blocks, they are narrower and have more threads, and the blocks of a
+cluster share columns too: partial results arrive at mbarriers, since the barrier of a cluster would
+wait for every thread. Every reduction is computed once; then the elements are written.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ from hidet.lang.cuda import (
 )
 from hidet.schedules.automatic.access import read_once
 from hidet.schedules.automatic.cuda.column_shape import Columns
+from hidet.schedules.automatic.cuda.cross_warp_reduction import exchange_type
+from hidet.schedules.automatic.cuda.distribution import Distribution, Place, is_multiple
 from hidet.schedules.automatic.cuda.grid import BLOCK, THREAD, guarded, write
-from hidet.schedules.automatic.cuda.kept import Kept
-from hidet.schedules.automatic.cuda.meeting import spoken
 from hidet.schedules.automatic.cuda.merge import add_up
-from hidet.schedules.automatic.cuda.spread import Place, Spread, whole_turns
+from hidet.schedules.automatic.cuda.resident import Resident
 from hidet.schedules.automatic.emit import (
     Accumulator,
     AnyReduce,
@@ -83,7 +83,7 @@ def columns_kernel(
         attr.func_name = name
         attr.cuda_block_dim = shape.threads
         attr.cuda_cluster_dim = shape.blocks
-        attr.cuda_min_blocks = shape.resident
+        attr.cuda_min_blocks = shape.min_blocks
         if shape.blocks > 1:
             work.prepare()
         for position in static(range(work.count)):
@@ -127,22 +127,22 @@ class Writer:
 
     @part
     def prepare(self) -> None:
-        """Where a block is told of columns, by all blocks of its cluster, for each reduction."""
+        """Initialise the barriers at which the partial results of each reduction arrive."""
         write([Declare(self.bars)])
         if threadIdx.x == 0:
             for position in static(range(self.count)):
                 mbarrier_init(self.bar(position), 1)
-                mbarrier_arrive_expect_tx(self.bar(position), self.told_bytes(position))
+                mbarrier_arrive_expect_tx(self.bar(position), self.received_bytes(position))
             fence_mbarrier_init()
         cluster_arrive(relaxed=True)
 
     def bar(self, position: int) -> Expr:
-        """Where a block is told of a reduction."""
+        """The barrier of a reduction."""
         return address(self.bars, position)
 
-    def told_bytes(self, position: int) -> int:
-        """What it is told."""
-        return self.shape.blocks * self.shape.width * spoken(self.dtype(position)).nbytes
+    def received_bytes(self, position: int) -> int:
+        """Bytes of partial results that a block receives of a reduction."""
+        return self.shape.blocks * self.shape.width * exchange_type(self.dtype(position)).nbytes
 
     def dtype(self, position: int) -> DType:
         """The type of a reduction."""
@@ -165,24 +165,24 @@ class Writer:
     def results(self, lane: Expr) -> dict[Expr, Expr]:
         """The reductions so far, of a lane of this thread's columns."""
         first = self.across * self.shape.lanes if self.shape.deep > 1 else constant(0, i32)
-        return {each: Load(kept, (first + lane,)) for each, kept in self.known.items()}
+        return {each: Load(resident, (first + lane,)) for each, resident in self.known.items()}
 
     @property
     def inside(self) -> Expr | bool:
         """Whether this thread's columns are some."""
-        return whole_turns(self.chunks, self.shape.across) or self.chunk < self.chunks
+        return is_multiple(self.chunks, self.shape.across) or self.chunk < self.chunks
 
     @property
     def is_column(self) -> Expr | bool:
         """Whether this thread has a column of the block to itself."""
         return self.shape.width % self.shape.threads == 0 or self.shape.width > THREAD
 
-    def rows(self, extents: Sequence[Size]) -> Spread:
+    def rows(self, extents: Sequence[Size]) -> Distribution:
         """This thread's rows, a few of them in flight, and its lanes."""
         shape = self.shape
         whole = (*extents, shape.lanes)
-        return Spread(
-            whole, self.down, shape.together, shape.lanes, IN_FLIGHT, None, shape.threads,
+        return Distribution(
+            whole, self.down, shape.participants, shape.lanes, IN_FLIGHT, None, shape.threads,
             few=IN_FLIGHT,
         )  # fmt: skip
 
@@ -199,18 +199,20 @@ class Writer:
             self.know(position, own)
 
     def start(self, position: int) -> Var:
-        """A thread begins to reduce its columns."""
+        """Start the reduction of a thread's columns."""
         of = TensorType(self.dtype(position), (self.shape.lanes,), Scope.REGISTER)
         own = Var(f"partial{position}", of)
         write([Declare(own, self.reduces[position].identity)])
         return own
 
     def know(self, position: int, where: Any) -> None:
-        """The results of a reduction are there."""
+        """Record where the results of a reduction are."""
         self.known[self.reduces[position]] = where
 
-    def take(self, position: int, own: Var, place: Place, slot: Expr, kept: Kept | None) -> None:
-        """A thread lets in the element of a row and a lane."""
+    def take(
+        self, position: int, own: Var, place: Place, slot: Expr, resident: Resident | None
+    ) -> None:
+        """Accumulate the element of a row and a lane."""
         *row, lane = place
         reduce = self.reduces[position]
         here = self.here(self.chunk, lane) | dict(zip(reduce.vars, row, strict=True))
@@ -221,58 +223,58 @@ class Writer:
 
     @part
     def meet(self, position: int, own: Registers) -> None:
-        """Combine what the threads of each column have: in a warp, then in the order of warps; then
-        what the blocks of a cluster have, who tell each other."""
-        shape, halves, last = self.shape, self.halves(position), self.ends(position)
+        """Combine the partial results of the threads of each column: in a warp, then in the order
+        of warps, then of the blocks of a cluster, which send them to each other."""
+        shape, warp_sums, last = self.shape, self.warp_sums(position), self.ends(position)
         parts = shared_tensor(own.dtype, (shape.threads // WARP, shape.width))
-        halves.add(own)
-        if shape.across * shape.lanes // halves.held == WARP or self.holds(halves):
-            for v in vectorize(halves.held):
-                column = self.across * shape.lanes + halves.first(threadIdx.x) + v
+        warp_sums.add(own)
+        if shape.across * shape.lanes // warp_sums.held == WARP or self.holds(warp_sums):
+            for v in vectorize(warp_sums.held):
+                column = self.across * shape.lanes + warp_sums.first(threadIdx.x) + v
                 parts[threadIdx.x // WARP, column] = own[v]
         syncthreads()
         done = None if last else shared_tensor(own.dtype, shape.width)
         if shape.blocks > 1:
-            told = shared_tensor(spoken(own.dtype), (shape.blocks, shape.width))
+            received = shared_tensor(exchange_type(own.dtype), (shape.blocks, shape.width))
             if position == 0:
-                cluster_wait()  # all blocks are there to be told
+                cluster_wait()  # the shared memory of all blocks is there
             if self.is_column:
-                self.tell(position, parts, told, 1 if last else shape.blocks)
+                self.send(position, parts, received, 1 if last else shape.blocks)
                 if not last or blockIdx.x % shape.blocks == 0:
                     mbarrier_wait(self.bar(position), 0)
-                    self.finish(position, told, done)
+                    self.finish(position, received, done)
         elif self.is_column:
             self.finish(position, parts, done)
         if not last:
             syncthreads()
             self.know(position, done)
 
-    def halves(self, position: int) -> LaneSums:
-        """How lanes of a warp that share columns put together what they have."""
+    def warp_sums(self, position: int) -> LaneSums:
+        """How lanes of a warp that share columns combine their partial results."""
         shape, how = self.shape, self.reduces[position].how
         distances = tuple(lane for lane in LANES if lane >= shape.across)
         return LaneSums(shape.lanes, distances, partial(joined, how))
 
-    def holds(self, halves: LaneSums) -> Expr:
+    def holds(self, warp_sums: LaneSums) -> Expr:
         """Whether a lane has results of its warp."""
-        return self.shape.across * self.shape.lanes // halves.held > THREAD % WARP
+        return self.shape.across * self.shape.lanes // warp_sums.held > THREAD % WARP
 
     def ends(self, position: int) -> bool:
-        """Whether a reduction is the last of all, whose results nobody needs but who finds them."""
+        """Whether a reduction is the last of all, whose results no other thread needs."""
         return position == self.count - 1 and not self.shape.inner_vars
 
     @part
-    def tell(self, position: int, parts: Shared, told: Shared, listeners: int) -> None:
-        """Write this block's part of a column into the shared memory of the first blocks."""
+    def send(self, position: int, parts: Shared, received: Shared, listeners: int) -> None:
+        """Send this block's partial result of a column to the shared memory of the first blocks."""
         total = self.total(position, "_part")
         add_up(total, parts)
         for other in unroll(listeners):
-            there = address(told, blockIdx.x % self.shape.blocks, threadIdx.x)
-            store_to_block(there, convert(total.value, told.dtype), self.bar(position), other)
+            there = address(received, blockIdx.x % self.shape.blocks, threadIdx.x)
+            store_to_block(there, convert(total.value, received.dtype), self.bar(position), other)
 
     @part
     def finish(self, position: int, parts: Shared, done: Any) -> None:
-        """Put the parts of this thread's column together, for all or to write its elements."""
+        """Combine the partial results of this thread's column, for all or to write its elements."""
         total = self.total(position, "")
         add_up(total, parts)
         if done is None:
@@ -287,19 +289,20 @@ class Writer:
     def write_column(self, position: int, total: Accumulator) -> None:
         """Write the element of the one column that this thread has found the last result of."""
         chunk, lane = self.first + THREAD // self.shape.lanes, THREAD % self.shape.lanes
-        known: dict[Expr, Expr] = {each: Load(kept, (THREAD,)) for each, kept in self.known.items()}
+        known: dict[Expr, Expr] = {
+            each: Load(resident, (THREAD,)) for each, resident in self.known.items()
+        }
         known[self.reduces[position]] = total.value
         written = put(self.stage, self.here(chunk, lane), known)
         write(guarded(chunk, self.chunks, self.shape.across, written))
 
     @part
     def elements(self) -> None:
-        """Write the elements of the columns, if that is still to be done: each row of them by other
-        threads."""
+        """Write the elements of the columns, distributed over the threads like the rows."""
         if self.inside:
             self.rows(self.inner).each(self.put)
 
-    def put(self, place: Place, slot: Expr, kept: Kept | None) -> None:
+    def put(self, place: Place, slot: Expr, resident: Resident | None) -> None:
         """Write the elements of a row and a lane."""
         *row, lane = place
         where = dict(zip(self.shape.inner_vars, row, strict=True))

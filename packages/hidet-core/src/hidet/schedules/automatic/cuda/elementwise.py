@@ -37,11 +37,15 @@ def elementwise_kernel(
     if wide > lanes:
         return flat_kernel(stage, name, params, wide)
     work = total // lanes if lanes > 1 else total
-    turns = 1 if lanes == 1 or streams(stage) else max(2, ELEMENTS // lanes)
-    many = isinstance(work, int) and work >= FULL * enough * turns
-    turns = turns if many else 1
-    turn, lane = Var("turn", i32), Var("v", i32)
-    thread = (BLOCK * turns + turn) * THREADS + THREAD if turns > 1 else BLOCK * THREADS + THREAD
+    iterations = 1 if lanes == 1 or streams(stage) else max(2, ELEMENTS // lanes)
+    many = isinstance(work, int) and work >= FULL * enough * iterations
+    iterations = iterations if many else 1
+    iteration, lane = Var("iteration", i32), Var("v", i32)
+    thread = (
+        (BLOCK * iterations + iteration) * THREADS + THREAD
+        if iterations > 1
+        else BLOCK * THREADS + THREAD
+    )
     index = unravel(thread, stage.shape)
     if lanes > 1:
         index = vector_index(thread, lane, lanes, stage.shape)
@@ -49,9 +53,9 @@ def elementwise_kernel(
     if lanes > 1:
         body = (For(lane, constant(lanes, i32), body, LoopKind.VECTOR),)
     body = guarded(thread, work, THREADS, body)
-    if turns > 1:
-        body = (For(turn, constant(turns, i32), body, LoopKind.UNROLL),)
-    return kernel(name, params, body, ceil_div(work, THREADS * turns), THREADS)
+    if iterations > 1:
+        body = (For(iteration, constant(iterations, i32), body, LoopKind.UNROLL),)
+    return kernel(name, params, body, ceil_div(work, THREADS * iterations), THREADS)
 
 
 def streams(stage: MapStage) -> bool:

@@ -22,12 +22,12 @@ def guarded(index: Expr, count: Value, per_block: int, body: Body) -> Body:
 
 
 def kernel(
-    name: str, params: tuple[Var, ...], body: Body, blocks: Value, threads: int, resident: int = 0
+    name: str, params: tuple[Var, ...], body: Body, blocks: Value, threads: int, min_blocks: int = 0
 ) -> Kernel:
     """A kernel of `blocks` blocks in one row; `resident` of them should fit a multiprocessor."""
     one = constant(1, i32)
     launch = Launch(
-        (wrap(blocks), one, one), (constant(threads, i32), one, one), min_blocks=resident
+        (wrap(blocks), one, one), (constant(threads, i32), one, one), min_blocks=min_blocks
     )
     return Kernel(name, params, body, KernelKind.CUDA, launch)
 

@@ -1,4 +1,4 @@
-"""Accumulators of many threads become one that all of them know, always in the same order."""
+"""Accumulators of many threads are merged, always in the same order, so that all of them know."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def across_warp(total: Accumulator) -> None:
 @part
 def across_block(total: Accumulator, warps: int) -> None:
     """Merge the accumulators of a block's warps through shared memory; all threads read them."""
-    kept = [shared_tensor(var.dtype, warps) for var in total.variables]
+    shared = [shared_tensor(var.dtype, warps) for var in total.variables]
     if threadIdx.x % WARP == 0:
-        for told, var in static(zip(kept, total.variables, strict=True)):
-            told[threadIdx.x // WARP] = var
+        for partials, var in static(zip(shared, total.variables, strict=True)):
+            partials[threadIdx.x // WARP] = var
     syncthreads()
     write(restarted(total))
     for warp in unroll(warps):
-        write(total.merge([told[warp] for told in kept]))
+        write(total.merge([partials[warp] for partials in shared]))
 
 
 @part
@@ -50,22 +50,22 @@ def restarted(total: Accumulator) -> Body:
 
 
 class Own:
-    """A reduction of a thread, a warp or a block, which become known one after the other."""
+    """A reduction within a thread, a warp or a block, finished before the next one starts."""
 
     def __init__(self, number: int, total: Accumulator, width: int, threads: int) -> None:
         self.numbers, self.total = (number,), total
         self.width, self.threads = width, threads
 
     def prepare(self) -> None:
-        """Nothing has to be there before."""
+        """There is nothing to declare or initialise before the first row."""
 
     def start(self, number: int) -> Accumulator:
-        """A thread begins to reduce what it has of a row."""
+        """Start the reduction of a thread's elements of a row."""
         write(self.total.start())
         return self.total
 
     @part
-    def finish(self, again: Expr) -> None:
+    def finish(self, iteration: Expr) -> None:
         """All threads of the row know the result."""
         if self.width > 1:
             across_warp(self.total)

@@ -1,4 +1,4 @@
-"""How the work of a row is spread: over a thread, a warp, a block, or the blocks of a cluster."""
+"""How a row is distributed: over a thread, a warp, a block, or the blocks of a cluster."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hidet.types import Size
 
 @dataclass(frozen=True)
 class Shape:
-    """How a stage's work is spread: `width` threads share a row, `rows` rows share a block or
+    """How a stage is distributed: `width` threads share a row, `rows` rows share a block or
     `blocks` blocks, which are a cluster, share a row."""
 
     row_vars: tuple[Var, ...]
@@ -27,7 +27,7 @@ class Shape:
     rows: int
     blocks: int = 1
     at_once: int = 0
-    """Rows that are worked on at once, by blocks that then take others; 0: all."""
+    """Rows that are worked on at once, by persistent blocks; 0: all."""
 
     @property
     def threads(self) -> int:
@@ -36,7 +36,7 @@ class Shape:
 
 
 ELEMENTS = 32
-"""Elements of a long row that a thread takes, if it walks over the row several times."""
+"""Elements of a long row that a thread takes, if it makes several passes over the row."""
 MOST_THREADS = 1024
 """Threads of a row that is one block's."""
 ALONE = 512
@@ -78,7 +78,7 @@ def over_cluster(shape: Shape, elements: int, target: Target) -> Shape | None:
 
 
 def threads_of(elements: int) -> int:
-    """The threads that walk over a row several times, if there may be as many as one likes."""
+    """The threads of a row with several passes, if there may be any number of them."""
     return int(max(THREADS, 1 << (elements // ELEMENTS - 1).bit_length()))
 
 

@@ -31,16 +31,16 @@ LONGEST = 64
 SHORT = 16
 """Sizes below which a tile would be mostly empty."""
 MOST = 4
-"""Operands that are turned in one kernel: what fits in shared memory beside other blocks."""
+"""Operands that are transposed in one kernel: what fits in shared memory beside other blocks."""
 
 
 @dataclass(frozen=True)
 class Tile:
-    """`column` is the result's innermost axis, `row` the one that `turned` operands run along."""
+    """`column` is the result's innermost axis, `row` that of the operands `transposed`."""
 
     row: Var
     column: Var
-    turned: tuple[Get, ...]
+    transposed: tuple[Get, ...]
     piece: int
     """Elements of one access of the widest operand."""
     read_lanes: int
@@ -84,11 +84,11 @@ def choose_tile(stage: MapStage) -> Tile | None:
     found = dict.fromkeys(each for value in values for each in reads(value))
     across = [each for each in found if jumps(each, column)]
     for row in reversed(real[:-1]):
-        turned = tuple(each for each in across if stride(each, row) == 1)
-        if turned and not short(sizes[row]) and len(turned) <= MOST:
-            piece = max(1, ACCESS_BYTES // max(each.tensor.dtype.nbytes for each in turned))
+        transposed = tuple(each for each in across if stride(each, row) == 1)
+        if transposed and not short(sizes[row]) and len(transposed) <= MOST:
+            piece = max(1, ACCESS_BYTES // max(each.tensor.dtype.nbytes for each in transposed))
             lanes = [whole_lanes(piece, sizes[var]) for var in (row, column)]
-            return Tile(row, column, turned, piece, *lanes)
+            return Tile(row, column, transposed, piece, *lanes)
     return None
 
 
@@ -105,7 +105,7 @@ def jumps(read: Get, var: Var) -> bool:
 
 
 def transpose_kernel(stage: MapStage, name: str, params: tuple[Var, ...], tile: Tile) -> Kernel:
-    """Each block turns one tile."""
+    """Each block transposes one tile."""
     sizes = dict(zip(stage.vars, stage.shape, strict=True))
     outer = [var for var in stage.vars if var not in (tile.row, tile.column)]
     counts = ceil_div(sizes[tile.row], tile.rows), ceil_div(sizes[tile.column], tile.columns)
@@ -113,12 +113,12 @@ def transpose_kernel(stage: MapStage, name: str, params: tuple[Var, ...], tile: 
     *fixed, row_tile, column_tile = unravel(BLOCK, grid)
     index: dict[Var, Expr] = dict(zip(outer, fixed, strict=True))
     corner = row_tile * tile.rows, column_tile * tile.columns
-    kept = {each: shared_tile(tile, each, number) for number, each in enumerate(tile.turned)}
+    tiles = {each: shared_tile(tile, each, number) for number, each in enumerate(tile.transposed)}
     body = (
-        *(Declare(var) for var in kept.values()),
-        *read_tiles(tile, kept, index, corner),
+        *(Declare(var) for var in tiles.values()),
+        *read_tiles(tile, tiles, index, corner),
         Invoke("syncthreads"),
-        *write_tile(stage, tile, kept, index, corner),
+        *write_tile(stage, tile, tiles, index, corner),
     )
     return kernel(name, params, body, product(grid), THREADS)
 
@@ -130,38 +130,38 @@ def shared_tile(tile: Tile, read: Get, number: int) -> Var:
 
 
 def read_tiles(
-    tile: Tile, kept: dict[Get, Var], index: dict[Var, Expr], corner: tuple[Expr, Expr]
+    tile: Tile, tiles: dict[Get, Var], index: dict[Var, Expr], corner: tuple[Expr, Expr]
 ) -> Body:
     """Let the threads go along the operands' rows."""
     across = tile.rows // tile.read_lanes
-    turn, lane = Var("turn", i32), Var("v", i32)
-    number = turn * THREADS + THREAD
+    iteration, lane = Var("iteration", i32), Var("v", i32)
+    number = iteration * THREADS + THREAD
     row, column = number % across * tile.read_lanes, number // across
     here = index | {tile.row: corner[0] + row + lane, tile.column: corner[1] + column}
     body: Body = tuple(
         Store(var, (tile.slot(row, column, read.dtype.nbytes, lane),), substitute(read, here))
-        for read, var in kept.items()
+        for read, var in tiles.items()
     )
     body = (For(lane, constant(tile.read_lanes, i32), body, LoopKind.VECTOR),)
-    return unrolled(turn, tile.columns * across // THREADS, body)
+    return unrolled(iteration, tile.columns * across // THREADS, body)
 
 
 def write_tile(
     stage: MapStage,
     tile: Tile,
-    kept: dict[Get, Var],
+    tiles: dict[Get, Var],
     index: dict[Var, Expr],
     corner: tuple[Expr, Expr],
 ) -> Body:
     """Let the threads go along the result's rows."""
     across = tile.columns // tile.write_lanes
-    turn, lane = Var("turn", i32), Var("v", i32)
-    number = turn * THREADS + THREAD
+    iteration, lane = Var("iteration", i32), Var("v", i32)
+    number = iteration * THREADS + THREAD
     row, column = number // across, number % across * tile.write_lanes + lane
     known: dict[Expr, Expr] = {
-        read: Load(var, (tile.slot(row, column, read.dtype.nbytes),)) for read, var in kept.items()
+        read: Load(var, (tile.slot(row, column, read.dtype.nbytes),)) for read, var in tiles.items()
     }
     here = index | {tile.row: corner[0] + row, tile.column: corner[1] + column}
     body = put(stage, here, known)
     body = (For(lane, constant(tile.write_lanes, i32), body, LoopKind.VECTOR),)
-    return unrolled(turn, tile.rows * across // THREADS, body)
+    return unrolled(iteration, tile.rows * across // THREADS, body)

@@ -142,29 +142,29 @@ def one_row(
     last: Var,
 ) -> Iterator[Stmt]:
     """Add what the windows have in one row: at one place of all axes but the last."""
-    turn, zero = Var("along", i32), constant(0, i32)
-    of_lane = {**here, **outer, reduce.vars[-1]: turn}
-    ahead = {**of_lane, last: substitute(here[last], {lane: zero}), reduce.vars[-1]: zero}
+    along, zero = Var("along", i32), constant(0, i32)
+    of_lane = {**here, **outer, reduce.vars[-1]: along}
+    prefetched = {**of_lane, last: substitute(here[last], {lane: zero}), reduce.vars[-1]: zero}
     lanes = partial.of.shape[0]  # type: ignore[union-attr]
     assert isinstance(lanes, int)
-    kept: dict[Expr, Expr] = {}
+    loaded: dict[Expr, Expr] = {}
     for row in rows:
         reach = row.reach(lanes)
         own = Var(
             f"{row.read.tensor.name}_row", TensorType(row.read.dtype, (reach,), Scope.REGISTER)
         )
-        kept[row.read] = Load(own, (lane * row.step + turn * row.apart,))
+        loaded[row.read] = Load(own, (lane * row.step + along * row.apart,))
         yield Declare(own)
-        start = tuple(substitute(e, ahead) for e in row.read.index)
+        start = tuple(substitute(e, prefetched) for e in row.read.index)
         for at, width in accesses(row.first, row.first + reach, aligned(row, lanes)):
             v = Var("v", i32)
             beyond = at - row.first + v
             read = Get(row.read.tensor, (*start[:-1], start[-1] + beyond))
             yield from vector(v, width, (Store(own, (beyond,), read),))
-    value = substitute(replaced(reduce.value, kept), of_lane)
+    value = substitute(replaced(reduce.value, loaded), of_lane)
     take = Store(partial, (lane,), joined(reduce.how, Load(partial, (lane,)), value))
     inner = For(lane, constant(lanes, i32), (take,), LoopKind.UNROLL)
-    yield For(turn, constant(rows[0].extent, i32), (inner,), LoopKind.UNROLL)
+    yield For(along, constant(rows[0].extent, i32), (inner,), LoopKind.UNROLL)
 
 
 def aligned(row: Row, lanes: int) -> int:

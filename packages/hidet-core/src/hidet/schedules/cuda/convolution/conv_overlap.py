@@ -1,10 +1,10 @@
 """Convolutions of few channels by warpgroups (sm_90a): first layers, which read images.
 
-Blocks stay and take tiles of places in turns. Each has the weight in shared memory, gathers the
-lines of a tile through hooks (`overlap.py`). Some warps gather, others multiply and write: a fence
-between a line's writes and its use by products waits for all that its thread has under way. From
-the first place of a warp on that is no number, the warp writes nothing: it goes over its places
-once more in the end (`overlap_products.py`).
+Blocks are persistent. Each has the weight in shared memory and loads the lines of a tile through
+hooks (`overlap.py`). Some warps load, others multiply and write: a fence between a line's writes
+and its use by products waits for all accesses that its thread has in flight. From the first result
+of a warp on that is not finite, the warp writes nothing: it computes these results again at the
+end (`overlap_products.py`).
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ from hidet.types import f32, i32
 AT_ONCE = 2 * PIECE
 """Rows that the two warpgroups of a block multiply at once."""
 PRODUCERS = WARPGROUP
-"""Threads beside those that multiply, which gather lines."""
+"""Threads beside those that multiply, which load lines."""
 ALL, NEVER = 0xFFFFFFFF, 0x7FFFFFFF
-"""All lanes of a warp; a turn that never comes."""
+"""All lanes of a warp; the number of an iteration that never comes."""
 TOGETHER = 1
 """The barrier of those who multiply."""
 MOST_RESIDENT = 4
@@ -86,7 +86,7 @@ class OverlapTile:
     stages: int = choice(2, 1)
 
     consumers = 2 * WARPGROUP
-    """Threads that multiply and write: four warpgroups would wait for those who gather."""
+    """Threads that multiply and write: four warpgroups would wait for those that load."""
     threads = consumers + PRODUCERS
     """Threads of a block."""
 
@@ -101,7 +101,7 @@ class OverlapTile:
 
     @property
     def registers(self) -> int:
-        """Registers of a thread, estimated: sums, and what writing needs; lines under way."""
+        """Registers of a thread, estimated: accumulators and the epilogue, or lines in flight."""
         return max(self.columns // 2 + 48, IN_FLIGHT * LINE // 2 + 40)
 
     def shared_bytes(self, p: Overlap) -> int:
@@ -196,18 +196,18 @@ def overlapped(name: str, p: Overlap, point: OverlapTile, target: Target) -> Mod
             left = blockIdx.y * columns
             begin([pipe], [], PRODUCERS, point.consumers // WARP)
             if threadIdx.x < point.consumers:
-                sums = register_tensor(f32, columns // 2)
+                accumulators = register_tensor(f32, columns // 2)
                 weight = Taps(p, b, p.k // LINE * columns, left)
-                weight.bring(taps, threadIdx.x, point.consumers)
+                weight.load(taps, threadIdx.x, point.consumers)
                 fence_proxy_async("shared::cta")
                 barrier_sync(TOGETHER, point.consumers)
-                multiply_tiles(point, products, pipe, epilogue, sums, a, left)
+                multiply_tiles(point, products, pipe, epilogue, accumulators, a, left)
             else:
                 for tile in range(blockIdx.x, tiles, gridDim.x):
                     stage = pipe.acquire(0)
                     z, top = tile // each, tile % each * rows
                     found = PlaneLines(p, a, p.planes * length, length, stage, z, top)
-                    found.bring(lines, threadIdx.x - point.consumers, PRODUCERS)
+                    found.load(lines, threadIdx.x - point.consumers, PRODUCERS)
                     fence_proxy_async("shared::cta")
                     mbarrier_arrive(pipe.barrier(FULL, stage))
                     pipe.advance(1)
@@ -217,39 +217,39 @@ def overlapped(name: str, p: Overlap, point: OverlapTile, target: Target) -> Mod
 
 @part
 def multiply_tiles(
-    point: OverlapTile, products: WindowProducts, pipe: Pipeline, epilogue: Sums, sums: Registers,
-    x: Global, left: Int,
+    point: OverlapTile, products: WindowProducts, pipe: Pipeline, epilogue: Sums,
+    accumulators: Registers, x: Global, left: Int,
 ) -> None:  # fmt: skip
-    """For warpgroups: tiles are multiplied and written in turns."""
+    """For warpgroups: multiply and write one tile after the other."""
     (each, tiles, _), parts = point.tiles(products.p), point.block[0] // AT_ONCE
     shift = epilogue.registers()
     epilogue.prefetch(shift, Tile(0, 0, left))
-    # From this turn of its places on the warp leaves them for later.
+    # From this iteration on, the warp computes its results again at the end.
     stop = cast(NEVER, i32)
     for tile in range(blockIdx.x, tiles, gridDim.x):
         stage = pipe.wait(0)
         for number in range(parts):
-            products.multiply(sums, stage, number * AT_ONCE)
+            products.multiply(accumulators, stage, number * AT_ONCE)
             if number + 1 == parts:
                 pipe.release(stage)
-            lost = any_sync(ALL, not (isfinite(sums[0]) and isfinite(sums[2])))
+            lost = any_sync(ALL, not (isfinite(accumulators[0]) and isfinite(accumulators[2])))
             stop = select(lost, minimum(stop, pipe.count * parts + number), stop)
             if pipe.count * parts + number < stop:
                 top = tile % each * point.block[0] + number * AT_ONCE
-                epilogue.write(sums, shift, Tile(tile // each, top, left))
+                epilogue.write(accumulators, shift, Tile(tile // each, top, left))
         pipe.advance(1)
-    make_up(point, products, epilogue, sums, shift, x, left, stop, pipe.count * parts)
+    recompute(point, products, epilogue, accumulators, shift, x, left, stop, pipe.count * parts)
 
 
 @part
-def make_up(
-    point: OverlapTile, products: WindowProducts, epilogue: Sums, sums: Registers, shift: Any,
-    x: Global, left: Int, first: Int, end: Int,
+def recompute(
+    point: OverlapTile, products: WindowProducts, epilogue: Sums, accumulators: Registers,
+    shift: Any, x: Global, left: Int, first: Int, end: Int,
 ) -> None:  # fmt: skip
-    """For warpgroups: the turns from the first on that a warp left for later, in the plain way."""
+    """For warpgroups: compute iterations from `first` on again, reading nothing beside windows."""
     each, parts = point.tiles(products.p)[0], point.block[0] // AT_ONCE
-    for turn in range(first, end):
-        tile = blockIdx.x + turn // parts * gridDim.x
-        top = tile % each * point.block[0] + turn % parts * AT_ONCE
-        products.multiply_plainly(x, sums, tile // each, top)
-        epilogue.write(sums, shift, Tile(tile // each, top, left))
+    for iteration in range(first, end):
+        tile = blockIdx.x + iteration // parts * gridDim.x
+        top = tile % each * point.block[0] + iteration % parts * AT_ONCE
+        products.multiply_plainly(x, accumulators, tile // each, top)
+        epilogue.write(accumulators, shift, Tile(tile // each, top, left))

@@ -119,11 +119,11 @@ def depthwise_patches(op: Conv, target: Target, point: Patches) -> Scheduled:
             top, left = number // across % deep * rows, number % across * each
             if plane < d.planes:
                 image, k = plane // d.channels, plane % d.channels
-                sums = register_tensor(d.wide, (rows, each), init=0.0)
-                add(x, weight, sums, image, k, top, left)
+                accumulators = register_tensor(d.wide, (rows, each), init=0.0)
+                add(x, weight, accumulators, image, k, top, left)
                 for i, start in static(written):
                     for v in vectorize(patch.lanes):
-                        value = sums[i, start + v]
+                        value = accumulators[i, start + v]
                         if op.bias is not None:
                             value += cast(get(bias, k), d.wide)
                         y.put(image, k, top + i, left + start + v, cast(value, op.result))
@@ -138,7 +138,7 @@ def adding(patch: Reading) -> ScriptFunction:
     (above, _), (before, _) = op.padding
 
     @script
-    def add(x, weight, sums, image, k, top, left):  # type: ignore[no-untyped-def]
+    def add(x, weight, accumulators, image, k, top, left):  # type: ignore[no-untyped-def]
         taps = register_tensor(d.wide, (tall, long))
         for high, wide in unroll(grid(tall, long)):
             taps[high, wide] = cast(get(weight, k, 0, high, wide), d.wide)
@@ -150,6 +150,6 @@ def adding(patch: Reading) -> ScriptFunction:
                     row[start + before + v] = cast(get(x, image, k // d.source, *at), d.wide)
             for i, tap in static(patch.uses(high)):
                 for wide, v in unroll(grid(long, patch.each)):
-                    sums[i, v] += taps[tap, wide] * row[v * along + wide * along_by]
+                    accumulators[i, v] += taps[tap, wide] * row[v * along + wide * along_by]
 
     return add

@@ -109,11 +109,11 @@ def depthwise_vectors(op: Conv, target: Target, point: Vectors) -> Scheduled:
             inner = threadIdx.x % point.across * lanes
             image, top = place // columns // deep, place // columns % deep * rows
             left = place % columns * each
-            sums = register_tensor(d.wide, (rows, each, lanes), init=0.0)
-            add(x, taps, sums, image, top, left, first, inner)
+            accumulators = register_tensor(d.wide, (rows, each, lanes), init=0.0)
+            add(x, taps, accumulators, image, top, left, first, inner)
             for i, out in unroll(grid(rows, each)):
                 for v in vectorize(lanes):
-                    value = sums[i, out, v]
+                    value = accumulators[i, out, v]
                     if op.bias is not None:
                         value += cast(get(bias, first + inner + v), d.wide)
                     y.put(image, top + i, left + out, first + inner + v, cast(value, op.result))
@@ -127,8 +127,8 @@ def staging(d: Depthwise, chunk: int, threads: int) -> ScriptFunction:
 
     @script
     def stage(weight, taps, first):  # type: ignore[no-untyped-def]
-        for turn in unroll(-(-count * chunk // threads)):
-            number = turn * threads + threadIdx.x
+        for iteration in unroll(-(-count * chunk // threads)):
+            number = iteration * threads + threadIdx.x
             if number < count * chunk:
                 k, tap = number // count, number % count
                 taps[tap, k] = get(weight, first + k, tap // d.window[1], tap % d.window[1], 0)
@@ -144,7 +144,7 @@ def adding(d: Depthwise, point: Vectors) -> ScriptFunction:
     (above, _), (before, _) = op.padding
 
     @script
-    def add(x, taps, sums, image, top, left, first, inner):  # type: ignore[no-untyped-def]
+    def add(x, taps, accumulators, image, top, left, first, inner):  # type: ignore[no-untyped-def]
         for high in static(patch.needed):
             row = register_tensor(d.wide, (patch.reach, lanes))
             for j in unroll(patch.reach):
@@ -158,6 +158,6 @@ def adding(d: Depthwise, point: Vectors) -> ScriptFunction:
                     for v in vectorize(lanes):
                         tap[v] = cast(taps[tall * d.window[1] + wide, inner + v], d.wide)
                     for out, v in unroll(grid(each, lanes)):
-                        sums[i, out, v] += tap[v] * row[out * along + wide * along_by, v]
+                        accumulators[i, out, v] += tap[v] * row[out * along + wide * along_by, v]
 
     return add

@@ -1,4 +1,4 @@
-"""Lines of few channels on their way to shared memory, through hooks (`overlap.py`)."""
+"""Loads of lines of few channels to shared memory, through hooks (`overlap.py`)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hidet.schedules.contraction import Index
 from hidet.schedules.cuda.convolution.overlap import LINE, Overlap
 
 IN_FLIGHT = 5
-"""Lines that a thread has under way at a time."""
+"""Lines that a thread has in flight at a time."""
 
 
 @record
@@ -32,22 +32,22 @@ class Lines:
         """The index of a line in shared memory."""
 
     @part
-    def bring(self, into: Shared, thread: Int, threads: int) -> None:
-        """For so many threads, of which this is one: all lines go to shared memory."""
-        turns, at_once = batches(self.count, threads)
-        for turn in range(turns):
-            start = turn * at_once * threads + thread
-            held = register_tensor(self.operand.dtype, (at_once, LINE), init=0)
+    def load(self, into: Shared, thread: Int, threads: int) -> None:
+        """For so many threads, of which this is one: load all lines to shared memory."""
+        iterations, at_once = batches(self.count, threads)
+        for iteration in range(iterations):
+            start = iteration * at_once * threads + thread
+            loaded = register_tensor(self.operand.dtype, (at_once, LINE), init=0)
             for step in static(range(at_once)):
                 for channel in static(range(self.p.image_channels)):
                     for pixel in vectorize(self.p.pixels):
                         at = self.source(start + step * threads, pixel, channel)
-                        held[step, channel * self.p.pixels + pixel] = get(self.operand, *at)
+                        loaded[step, channel * self.p.pixels + pixel] = get(self.operand, *at)
             for step in static(range(at_once)):
                 number = start + step * threads
                 if number < self.count:
                     for v in vectorize(LINE):
-                        into[*self.place(number), v] = held[step, v]
+                        into[*self.place(number), v] = loaded[step, v]
 
 
 @record
@@ -82,7 +82,7 @@ class PlaneLines(Lines):
 
 
 def batches(count: int, threads: int) -> tuple[int, int]:
-    """In how many turns threads bring so many lines, and how many lines each has under way."""
+    """In how many iterations threads load so many lines, and how many each has in flight."""
     each = -(-count // threads)
-    turns = -(-each // IN_FLIGHT)
-    return turns, -(-each // turns)
+    iterations = -(-each // IN_FLIGHT)
+    return iterations, -(-each // iterations)

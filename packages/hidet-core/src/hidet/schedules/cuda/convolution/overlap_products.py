@@ -49,7 +49,7 @@ class WindowProducts:
         return (plane * self.length + line) * LINE_BYTES
 
     @part
-    def multiply(self, sums: Registers, stage: Int, first: Int) -> None:
+    def multiply(self, accumulators: Registers, stage: Int, first: Int) -> None:
         """The sums of a warpgroup's windows, of those from one of the tile's on."""
         (high, wide), pitch = self.p.window, self.taps.shape[1] * LINE_BYTES
         # Where a step has several lines, those of a pair are in planes beside each other.
@@ -59,23 +59,23 @@ class WindowProducts:
         one = wgmma_descriptor(address(self.lines, stage, 0, start, 0), beside, 8 * LINE_BYTES, 0)
         two = wgmma_descriptor(address(self.taps, 0, 0, 0), pitch, 8 * LINE_BYTES, 0)
         for v in static(range(self.columns // 2)):
-            sums[v] = 0.0
-        wgmma_fence(sums)
+            accumulators[v] = 0.0
+        wgmma_fence(accumulators)
         for step, (row, number) in static(enumerate(pairs)):
             here, there = one.advance(self.ahead(row, number)), two.advance(step * PAIR * pitch)
-            wgmma(here, there, sums, f"m64n{self.columns}k{step_of(self.lines.dtype)}")
+            wgmma(here, there, accumulators, f"m64n{self.columns}k{step_of(self.lines.dtype)}")
         wgmma_commit_group()
-        wgmma_wait_group(0, sums)
+        wgmma_wait_group(0, accumulators)
 
     @part
-    def multiply_plainly(self, x: Global, sums: Registers, z: Int, top: Int) -> None:
+    def multiply_plainly(self, x: Global, accumulators: Registers, z: Int, top: Int) -> None:
         """The sums of a warp's windows over their own pixels, from line `top` of an image on."""
         p, lane, columns, taps = self.p, threadIdx.x % WARP, self.columns, self.taps
         (high, wide), (each,) = numbers(p.op.window), numbers((p.op.each,))
         owned = [(b, half, pair) for b in range(columns // 8) for half in (0, 1) for pair in (0, 1)]
         row = top + threadIdx.x // WARP * 16 + mma_c().task(threadIdx.x % WARP, 0)[0]
         for v in static(range(columns // 2)):
-            sums[v] = 0.0
+            accumulators[v] = 0.0
         for down in range(high):
             for element in range(wide * each):
                 across, channel = element // each, element % each
@@ -85,4 +85,4 @@ class WindowProducts:
                 lower = cast(get(x, *p.pixel_of(z, row + 8, down, across, channel)), f32)
                 for block, half, pair in static(owned):
                     tap = cast(taps[line, block * 8 + mma_c().task(lane, 0)[1] + pair, at], f32)
-                    sums[block * 4 + half * 2 + pair] += (lower if half else upper) * tap
+                    accumulators[block * 4 + half * 2 + pair] += (lower if half else upper) * tap

@@ -47,7 +47,7 @@ class Latency:
         held = reading.reads * reading.nbytes // 4
         row = reading.depth * (p.a.dtype if self.by_units else p.wide).nbytes // 4
         pairs = PAIRS if self.by_units and not p.b_along_k else 0
-        return prod(reading.sums) * p.wide.nbytes // 4 + held + row + pairs + ADDRESSES
+        return prod(reading.accumulators) * p.wide.nbytes // 4 + held + row + pairs + ADDRESSES
 
     @property
     def shared_bytes(self) -> int:
@@ -61,8 +61,8 @@ class Latency:
         steps = -(-estimated(reading.p.k) // (reading.step * reading.point.slices))
         rounds = steps * reading.vectors / min(reading.reads, times.loads_in_flight)
         rows = 1 if self.by_units else reading.rows
-        meeting = times.cluster_reduction if reading.point.slices > 1 else 0.0
-        after = prod(reading.sums) * times.reduced_accumulator + meeting
+        cluster = times.cluster_reduction if reading.point.slices > 1 else 0.0
+        after = prod(reading.accumulators) * times.reduced_accumulator + cluster
         return (
             times.block_overhead
             + rounds * times.load_latency

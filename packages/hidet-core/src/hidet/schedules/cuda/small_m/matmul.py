@@ -18,9 +18,9 @@ from hidet.schedules.typical import estimated
 from hidet.target import Target
 
 MOST_READS = 8
-"""Reads that a thread asks for at once: compilers keep fewer under way."""
+"""Reads that a thread has in flight at once: compilers keep fewer of more."""
 MOST_BYTES = 64 * 1024
-"""What a block asks for at once: memory has less under way for a multiprocessor."""
+"""Bytes that a block has in flight: memory has fewer in flight for a multiprocessor."""
 LINE = 64
 """Bytes that threads side by side read together, at least."""
 HALF = 4
@@ -97,8 +97,8 @@ def is_even(reading: Reading, target: Target) -> bool:
     if point.slices == 1:
         return few
     possible = point.slices <= target.max_blocks_per_cluster and isinstance(p.k, int)
-    crowd = point.slices * point.threads <= MOST_THREADS
-    return few and possible and crowd and estimated(p.k) > reading.step * (point.slices - 1)
+    fits_cluster = point.slices * point.threads <= MOST_THREADS
+    return few and possible and fits_cluster and estimated(p.k) > reading.step * (point.slices - 1)
 
 
 def is_few(p: Product) -> bool:

@@ -1,8 +1,8 @@
-"""Small-M matmuls of half precision on tensor cores, whose units take 8 rows at once.
+"""Small-M matmuls of half precision on tensor cores, which take 8 rows at once.
 
-Columns of b are the 16 rows of the units' first operand (`reading.py`), rows of a are the 8
-columns of their second. Which elements of k are the first ones is all the same to a sum: those that
-a thread gives to the units are those that it reads at once.
+Columns of b are the 16 rows of the first operand of `mma.sync` (`reading.py`), rows of a are the 8
+columns of the second. The order of k does not matter to a sum: a thread passes to `mma.sync` the
+elements that it reads at once.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from hidet.schedules.cuda.small_m.reading import Reading
 from hidet.target import WARP
 
 AT_ONCE = 4
-"""Elements along k that one product takes of a thread, from each of two columns and of one row."""
+"""Elements along k that one `mma.sync` takes of a thread, of each of two columns and one row."""
 QUAD = 4
 """Lanes with parts of the same columns."""
 
@@ -52,7 +52,7 @@ class WarpReading(Reading):
         return self.point.along // QUAD
 
     @property
-    def sums(self) -> tuple[int, ...]:
+    def accumulators(self) -> tuple[int, ...]:
         return self.width // 2, 4
 
     def place(self) -> tuple[Value, Value]:
@@ -62,7 +62,14 @@ class WarpReading(Reading):
 
     @part
     def multiply(
-        self, a: Global, b: Global, held: Registers, sums: Registers, z: Int, first: Int, j: Int
+        self,
+        a: Global,
+        b: Global,
+        loaded: Registers,
+        accumulators: Registers,
+        z: Int,
+        first: Int,
+        j: Int,
     ) -> None:
         p, depth = self.p, self.depth
         row_of_a = ROW_LANES.task(threadIdx.x % WARP)[0]
@@ -75,15 +82,15 @@ class WarpReading(Reading):
                 columns = register_tensor(p.a.dtype, (2 * AT_ONCE,))
                 for e in unroll(2 * AT_ONCE):
                     deep = some * AT_ONCE + e // 4 * 2 + e % 2
-                    columns[e] = held[step, deep, pair * 2 + e // 2 % 2]
+                    columns[e] = loaded[step, deep, pair * 2 + e // 2 % 2]
                 own_row = address(row, some * AT_ONCE)
-                mma_sync(address(columns, 0), own_row, address(sums, pair, 0))
+                mma_sync(address(columns, 0), own_row, address(accumulators, pair, 0))
 
     @part
-    def store(self, sums: Registers, parts: Shared) -> None:
+    def store(self, accumulators: Registers, parts: Shared) -> None:
         own, along = self.place()
         for pair, e in unroll(grid(self.width // 2, 4)):
             i = mma_c().task(threadIdx.x % WARP, 0)[1] + e % 2
             if i < self.rows:
                 column = own * self.width + pair * 2 + e // 2
-                parts[along // QUAD, 0, i, column] = sums[pair, e]
+                parts[along // QUAD, 0, i, column] = accumulators[pair, e]

@@ -89,17 +89,24 @@ class WordReading(ThreadReading):
 
     @part
     def read(self, b: Global, z: Int, first: Int, j: Int) -> Registers:
-        held = register_tensor(i32, (self.point.steps, self.width, WORDS))
+        loaded = register_tensor(i32, (self.point.steps, self.width, WORDS))
         for step, piece in unroll(grid(self.point.steps, self.width)):
             word = (first + step * self.step) // IN_WORD
             for v in vectorize(WORDS):
                 at = minimum(word, self.p.numbers - WORDS) + v
-                held[step, piece, v] = get(b, j + piece, at)
-        return held
+                loaded[step, piece, v] = get(b, j + piece, at)
+        return loaded
 
     @part
     def multiply(
-        self, a: Global, b: Global, held: Registers, sums: Registers, z: Int, first: Int, j: Int
+        self,
+        a: Global,
+        b: Global,
+        loaded: Registers,
+        accumulators: Registers,
+        z: Int,
+        first: Int,
+        j: Int,
     ) -> None:
         for step, i in unroll(grid(self.point.steps, self.rows)):
             row = self.row_of(a, z, i, first + step * self.step)
@@ -109,9 +116,9 @@ class WordReading(ThreadReading):
                     unit, base = self.p.unit_and_base(b, j + piece, r)
                     total = cast(0.0, f32)
                     for deep in static(range(begin, begin + self.alike)):
-                        word = held[step, piece, deep // IN_WORD]
+                        word = loaded[step, piece, deep // IN_WORD]
                         total += (number(word, deep % IN_WORD) - base) * row[deep]
-                    sums[i * self.width + piece] += unit * total
+                    accumulators[i * self.width + piece] += unit * total
 
 
 def is_taken(op: PackedLinear) -> bool:

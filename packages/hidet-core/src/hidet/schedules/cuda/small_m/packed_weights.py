@@ -1,7 +1,7 @@
 """Packed weights on a GPU: numbers of 4 bits stay packed in memory, and are unpacked in registers.
 
 A column lies as one row of words: eight neighbours along k in each, and behind all of them a head
-for each block, which has its scale and its zero point. A kernel brings weights into that order
+for each block, which has its scale and its zero point. A kernel prepacks weights in that order
 before the first call.
 """
 
@@ -33,7 +33,7 @@ from hidet.schedules.unpacking import IN_WORD, SHIFT_BITS, layer_of, packed_numb
 from hidet.types import Size, TensorType, f32, i32, u16
 
 THREADS = 256
-"""Those of a block that bring weights into the order of reading."""
+"""Threads of a block that prepacks weights."""
 WORDS = 4
 """Words of numbers that are read at once."""
 BYTE = 0xFF
@@ -100,7 +100,7 @@ class PackedProduct(Product):
         return Reinterpret(word, f32), Reinterpret(zero | SHIFT_BITS, f32)
 
     def placing(self, name: str, rows: int, kind: str) -> list[ScriptFunction]:
-        """The kernel that brings the weight into the order of reading."""
+        """The kernel that prepacks the weight."""
         width = self.b_stored.shape[1]
         scale_type = self.scale
         zero_type = scale_type if self.zero_point is None else self.zero_point

@@ -1,9 +1,9 @@
-"""Small-M matmuls: what b has goes from memory straight to the threads that multiply it.
+"""Small-M matmuls: elements of b go from memory straight to the threads that multiply them.
 
-Such a product takes the time in which b is read. So each element of b is read once, by one thread,
-which multiplies it by all rows; a thread has several reads under way. Those who have parts of the
-same sums add them up at the end: lanes of a warp among themselves, warps in shared memory, the
-blocks of a cluster in each other's. Always in the same order.
+Such a matmul takes the time in which b is read. So each element of b is read once, by one thread,
+which multiplies it by all rows; a thread has several reads in flight. At the end threads with
+partial results of the same elements reduce them: lanes of a warp by shuffles, warps in shared
+memory, the blocks of a cluster in distributed shared memory. Always in the same order.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ FEW = 8
 
 
 class SmallM(Formed):
-    """A point of a space: how many threads share sums, and what each has under way at once."""
+    """A point of a space: how many threads split k, and what each has in flight at once."""
 
     along: int
     """Threads of a block among which k is split."""
@@ -55,7 +55,7 @@ class SmallM(Formed):
     """How many vectors of b are side by side, not along memory, of those that a thread reads at a
     step; or pairs of them."""
     steps: int
-    """Steps along k whose reads are under way together."""
+    """Steps along k whose reads are in flight together."""
     slices: int
     """Blocks of a cluster among which k is split."""
     neighbours: int
@@ -112,11 +112,11 @@ class Reading(ABC):
     @property
     @abstractmethod
     def parts(self) -> int:
-        """Parts of each sum that a block has in shared memory."""
+        """Partial results of each element that a block has in shared memory."""
 
     @property
     @abstractmethod
-    def sums(self) -> tuple[int, ...]:
+    def accumulators(self) -> tuple[int, ...]:
         """The shape of a thread's accumulators."""
 
     @abstractmethod
@@ -127,35 +127,43 @@ class Reading(ABC):
     @part
     def read(self, b: Global, z: Int, first: Int, j: Int) -> Registers:
         """A thread's elements of b for its steps from element `first` of k on."""
-        held = register_tensor(b.dtype, (self.point.steps, self.depth, self.width))
+        loaded = register_tensor(b.dtype, (self.point.steps, self.depth, self.width))
         for step, number in unroll(grid(self.point.steps, self.vectors)):
             for v in vectorize(self.vector):
                 deep, right = self.at(number, v)
                 at = self.p.b_at(z, first + step * self.step + deep, j + right)
-                held[step, deep, right] = get(b, *at)
-        return held
+                loaded[step, deep, right] = get(b, *at)
+        return loaded
 
     @abstractmethod
     def multiply(
-        self, a: Global, b: Global, held: Registers, sums: Registers, z: Int, first: Int, j: Int
+        self,
+        a: Global,
+        b: Global,
+        loaded: Registers,
+        accumulators: Registers,
+        z: Int,
+        first: Int,
+        j: Int,
     ) -> None:
-        """A part of kernels: a thread adds the products of what it has read to its sums."""
+        """A part of kernels: a thread adds products of the loaded elements to its accumulators."""
 
     @abstractmethod
-    def store(self, sums: Registers, parts: Shared) -> None:
-        """A part of kernels: threads leave their sums in shared memory."""
+    def store(self, accumulators: Registers, parts: Shared) -> None:
+        """A part of kernels: reduce over lanes and store partial results in shared memory."""
 
     @part
-    def gather(self, a: Global, b: Global, sums: Registers, z: Int, left: Int, share: Int) -> None:
-        """The main loop: a thread adds up its share of k for its columns, of those from `left`
-        on."""
-        turns = cdiv(self.p.k, self.turn * self.point.slices)
+    def main_loop(
+        self, a: Global, b: Global, accumulators: Registers, z: Int, left: Int, split: Int
+    ) -> None:
+        """Accumulate this thread's part of k for its columns, of those from `left` on."""
+        iterations = cdiv(self.p.k, self.iteration_depth * self.point.slices)
         own, along = self.place()
         j = left + own * self.width
-        for turn in range(turns):
-            first = (share * turns + turn) * self.turn + along * self.depth
-            held = self.read(b, z, first, j)
-            self.multiply(a, b, held, sums, z, first, j)
+        for iteration in range(iterations):
+            first = (split * iterations + iteration) * self.iteration_depth + along * self.depth
+            loaded = self.read(b, z, first, j)
+            self.multiply(a, b, loaded, accumulators, z, first, j)
 
     @property
     def columns(self) -> int:
@@ -168,8 +176,8 @@ class Reading(ABC):
         return self.point.along * self.depth
 
     @property
-    def turn(self) -> int:
-        """How much of k a block has under way at once."""
+    def iteration_depth(self) -> int:
+        """How much of k a block has in flight at once."""
         return self.point.steps * self.step
 
     @property
@@ -179,7 +187,7 @@ class Reading(ABC):
 
     @property
     def reads(self) -> int:
-        """Reads of a thread that are asked for at once."""
+        """Reads that a thread has in flight at once."""
         return self.point.steps * self.vectors
 
     def at(self, number: int, v: int) -> tuple[int, int]:
@@ -204,17 +212,17 @@ def small_m(name: str, reading: Reading) -> Module:
             attr.cuda_grid_dim = (cdiv(p.n, columns), slices, p.batch)
             attr.cuda_block_dim = point.threads
             attr.cuda_cluster_dim = (1, slices, 1)
-            left, share, z = blockIdx.x * columns, blockIdx.y, blockIdx.z
-            sums = register_tensor(p.wide, reading.sums, init=0)
-            reading.gather(a, b, sums, z, left, share)
+            left, split, z = blockIdx.x * columns, blockIdx.y, blockIdx.z
+            accumulators = register_tensor(p.wide, reading.accumulators, init=0)
+            reading.main_loop(a, b, accumulators, z, left, split)
             parts = shared_tensor(p.wide, (reading.parts, 1, reading.rows, columns))
-            reading.store(sums, parts)
+            reading.store(accumulators, parts)
             partials = ClusterPartials(parts, tile, point.threads, slices, point.neighbours)
             if slices > 1:
                 cluster_sync()
             else:
                 syncthreads()
-            partials.add(Epilogue(p, bias, c, left), z, share, 0, 0)
+            partials.add(Epilogue(p, bias, c, left), z, split, 0, 0)
             # A block's shared memory goes with it: it stays until all others have read there.
             if slices > 1:
                 cluster_sync()

@@ -41,7 +41,7 @@ class ThreadReading(Reading):
         return self.point.pieces if self.p.b_along_k else self.vector
 
     @property
-    def sums(self) -> tuple[int, ...]:
+    def accumulators(self) -> tuple[int, ...]:
         return (self.rows * self.width,)
 
     def place(self) -> tuple[Value, Value]:
@@ -53,7 +53,7 @@ class ThreadReading(Reading):
     def lanes(self) -> LaneSums:
         """The lanes of a warp that read parts of the same columns."""
         first, last = (1, self.point.along) if self.p.b_along_k else (self.point.across, WARP)
-        return LaneSums(self.sums[0], tuple(lane for lane in LANES if first <= lane < last))
+        return LaneSums(self.accumulators[0], tuple(lane for lane in LANES if first <= lane < last))
 
     @property
     def parts(self) -> int:
@@ -61,19 +61,26 @@ class ThreadReading(Reading):
 
     @part
     def multiply(
-        self, a: Global, b: Global, held: Registers, sums: Registers, z: Int, first: Int, j: Int
+        self,
+        a: Global,
+        b: Global,
+        loaded: Registers,
+        accumulators: Registers,
+        z: Int,
+        first: Int,
+        j: Int,
     ) -> None:
         wide = self.p.wide
         for step, i in unroll(grid(self.point.steps, self.rows)):
             row = self.row_of(a, z, i, first + step * self.step)
             for number, v in unroll(grid(self.vectors, self.vector)):
                 deep, right = self.at(number, v)
-                value = cast(held[step, deep, right], wide)
-                sums[i * self.width + right] += row[deep] * value
+                value = cast(loaded[step, deep, right], wide)
+                accumulators[i * self.width + right] += row[deep] * value
 
     @part
     def row_of(self, a: Global, z: Int, i: Int, first: Int) -> Registers:
-        """What a thread multiplies of row i of a, from element `first` of k on."""
+        """The elements of row i of a that a thread multiplies, from element `first` of k on."""
         row = register_tensor(self.p.wide, (self.depth,))
         for deep in vectorize(self.depth):
             at = self.p.a_at(z, i, first + deep)
@@ -81,12 +88,12 @@ class ThreadReading(Reading):
         return row
 
     @part
-    def store(self, sums: Registers, parts: Shared) -> None:
+    def store(self, accumulators: Registers, parts: Shared) -> None:
         lanes, threads = self.lanes, self.point.along // self.parts
-        lanes.add(sums)
+        lanes.add(accumulators)
         own, along = self.place()
         if lanes.alone(threadIdx.x):
             for number in unroll(lanes.held):
                 at = lanes.first(threadIdx.x) + number
                 column = own * self.width + at % self.width
-                parts[along // threads, 0, at // self.width, column] = sums[number]
+                parts[along // threads, 0, at // self.width, column] = accumulators[number]

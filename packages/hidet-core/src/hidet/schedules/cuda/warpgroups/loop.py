@@ -61,7 +61,7 @@ def share_tile(ring: Ring, order: Order, partials: ClusterPartials, end: Any) ->
         end.prefetch(held, tile, share)
         sums = register_tensor(ring.wide, point.columns // 2)
         ring.consume(sums, turns)
-        keep(sums, partials.sums, point.columns)
+        keep(sums, partials.partials, point.columns)
     elif threadIdx.x == point.consumers:
         ring.produce(tile, share * turns, turns)
     syncwarp()

@@ -1,6 +1,6 @@
-"""Operands that all rows of a block need alike, such as weights, in shared memory for all of them.
+"""Operands that are the same for all rows of a block, such as weights, in shared memory.
 
-Every thread has the same places in each row, so it fetches for itself alone what it reads there.
+Every thread has the same places in each row, so it copies for itself alone what it reads there.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from hidet.ir.stmt import Body, Declare, Invoke
 from hidet.ir.walk import variables
 from hidet.schedules.automatic.access import reads, stride
 from hidet.schedules.automatic.cuda.grid import THREAD
-from hidet.schedules.automatic.cuda.ring import SMALLEST
+from hidet.schedules.automatic.cuda.row_pipeline import SMALLEST
 from hidet.types import Scope, TensorType
 
 
-class Common:
-    """What `walks` read along a row's `place`, whichever row it is: `slots` elements of each of
+class RowInvariant:
+    """What `passes` read along a row's `place`, whichever row it is: `slots` elements of each of
     `threads`, `lanes` neighbours at once."""
 
     def __init__(
         self,
-        walks: Iterable[Expr],
+        passes: Iterable[Expr],
         along: tuple[Sequence[Var], Sequence[Var]],
         slots: int,
         lanes: int,
@@ -30,13 +30,13 @@ class Common:
     ) -> None:
         row, place = along
         self.lanes, self.threads = lanes, threads
-        found = dict.fromkeys(read for walk in walks for read in reads(walk))
+        found = dict.fromkeys(read for row_pass in passes for read in reads(row_pass))
         along_it = [
             r for r in found if not set(row) & set(variables(r)) and stride(r, place[-1]) == 1
         ]
         same = [read for read in along_it if read.dtype.nbytes * lanes >= SMALLEST]
         self.arrays = {
-            read: Var(f"common{n}", TensorType(read.dtype, (slots * threads,), Scope.SHARED))
+            read: Var(f"invariant{n}", TensorType(read.dtype, (slots * threads,), Scope.SHARED))
             for n, read in enumerate(same)
         }
         self.nbytes = slots * threads * sum(read.dtype.nbytes for read in same)
@@ -50,7 +50,7 @@ class Common:
         return (slot // self.lanes * self.threads + THREAD) * self.lanes + slot % self.lanes
 
     def begin(self, slot: Expr) -> Body:
-        """Begin to copy an element of each."""
+        """Start the copy of an element of each."""
         return tuple(
             Invoke("store_async", (Address(array, (self.index(slot),)), read))
             for read, array in self.arrays.items()

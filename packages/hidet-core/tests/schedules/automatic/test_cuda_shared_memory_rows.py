@@ -10,14 +10,14 @@ from hidet.types import f16, f32
 
 HOPPER = Target.parse("sm_90a")
 FEW = replace(HOPPER, cores=2)
-"""So few multiprocessors that blocks have to take turns."""
+"""So few multiprocessors that blocks are persistent."""
 
 
 def launched(made):
-    """Whether rows lie in a ring, and the shape of the launch."""
+    """Whether rows come through a pipeline, and the shape of the launch."""
     (kernel,) = made.module.kernels
     launch = kernel.launch
-    return "ahead0" in str(kernel), int(launch.grid[0].value), launch.cluster[0]
+    return "prefetched0" in str(kernel), int(launch.grid[0].value), launch.cluster[0]
 
 
 @pytest.mark.parametrize("norm", [ops.softmax, ops.layer_norm, ops.rms_norm])  # 2, 2, 1 reductions
@@ -37,11 +37,11 @@ def test_clusters_take_turns(made, norm, of):
 
 
 def test_a_row_needs_one_meeting(made):
-    for of, meeting in ((f16[5, 33032], "syncthreads"), (f32[4, 36868], "mbarrier_wait")):
+    for of, reduction in ((f16[5, 33032], "syncthreads"), (f32[4, 36868], "mbarrier_wait")):
         for norm in (ops.layer_norm, lambda x: ops.softmax(x, -1)):
             (kernel,) = made(norm, of, target=FEW).module.kernels
-            rows = str(kernel).split("for again")[1]
-            assert rows.count(meeting) == 1
+            rows = str(kernel).split("for iteration")[1]
+            assert rows.count(reduction) == 1
             assert "cluster" not in rows
 
 
@@ -71,16 +71,16 @@ def test_all_that_the_row_has_is_fetched(made):
     both, row = f16[3, 33032], f16[33032]
     norm = made(lambda x, y, w: ops.rms_norm(x + y, w), both, both, row, target=FEW)
     text = str(norm.module.kernels[0])
-    assert "ahead1" in text
-    assert "ahead2" not in text  # the weights are the same for all rows
+    assert "prefetched1" in text
+    assert "prefetched2" not in text  # the weights are the same for all rows
     norm.check(lowered=True)
 
 
 def test_weights_of_a_run_of_channels_are_not_fetched(made):
     norm = made(lambda x, w: ops.group_norm(x, 2, w), f16[3, 8, 130, 64], f16[8], target=FEW)
     text = str(norm.module.kernels[0])
-    assert "ahead0" in text
-    assert "ahead1" not in text
+    assert "prefetched0" in text
+    assert "prefetched1" not in text
     norm.check(lowered=True)
 
 
@@ -92,8 +92,8 @@ def test_rows_come_by_copies_of_16_bytes(made, of, blocks):
     assert launched(norm) == (True, 128, blocks)
     text, usage = norm.build()
     (used,) = usage.values()
-    pieces, turns = 13, 7
-    assert text.count("cp.async.cg.shared.global") == pieces + turns
+    stages, iterations = 13, 7
+    assert text.count("cp.async.cg.shared.global") == stages + iterations
     assert text.count("cp.async.wait_group 6") == 1
     assert used.spill_bytes == 0
 

@@ -1,7 +1,7 @@
-"""The kernel of a reduction of rows, whoever shares a row and wherever it stays.
+"""The kernel of a reduction of rows, whichever threads share a row and wherever it is resident.
 
-`Rows` (`rows.py`) keeps of a row in registers, or in shared memory, what its walks need again;
-those of `stream.py` and `turns.py` bring rows through a ring.
+`Rows` (`rows.py`) keeps in registers, or in shared memory, what its passes need again; those of
+`shared_memory_rows.py` and `persistent_clusters.py` load rows through a pipeline.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ def row_kernel(work: Rows, name: str, params: tuple[Var, ...]) -> Kernel:
         attr.func_name = name
         attr.cuda_block_dim = shape.threads
         attr.cuda_cluster_dim = shape.blocks
-        attr.cuda_min_blocks = work.resident
+        attr.cuda_min_blocks = work.min_blocks
         work.begin()
-        for meeting in static(work.meetings):
-            meeting.prepare()
+        for reduction in static(work.reductions):
+            reduction.prepare()
         if shape.blocks > 1:
             cluster_sync()
-        for again in range(work.taken):
-            if work.all_there or work.number(again) < work.rows:
-                one_row(work, work.row(again))
+        for iteration in range(work.iterations):
+            if work.all_there or work.number(iteration) < work.rows:
+                one_row(work, work.row(iteration))
 
     grid = (wrap(work.groups * shape.blocks), ONE, ONE)  # none where there are no rows
     launch = replace(rows.kernel.launch, grid=grid, max_blocks=work.most_blocks)
-    early = tuple(each.tensor for each in work.kept.ahead) if work.kept else ()
+    early = tuple(each.tensor for each in work.resident.prefetched) if work.resident else ()
     return replace(rows.kernel, launch=launch, once=work.once(), early=early)
 
 
 @part
 def one_row(work: Rows, row: Row) -> None:
-    """The threads of a row reduce what each has of it, meet, and write the row's elements."""
+    """The threads of a row reduce their elements, combine the results, and write the elements."""
     work.arrive(row)
-    for meeting in static(work.meetings):
-        for number in static(meeting.numbers):
-            total = meeting.start(number)
-            work.walk(number, partial(work.take, number, row, total))
-        meeting.finish(row.again)
+    for reduction in static(work.reductions):
+        for number in static(reduction.numbers):
+            total = reduction.start(number)
+            work.run_pass(number, partial(work.take, number, row, total))
+        reduction.finish(row.iteration)
     work.write(row)

@@ -1,7 +1,7 @@
-"""What the threads of a row keep from one walk over it to the next, in registers if they can.
+"""Values that stay resident from one pass over a row to the next, in registers if they fit.
 
-A softmax walks over a row three times: for the maximum, for the sum of the powers, and to write.
-Every thread meets the same elements each time, so that the row is read once and each power is
+A softmax makes three passes over a row: for the maximum, for the sum of the powers, and to write.
+Every thread has the same elements in each, so that the row is read once and each power is
 computed once.
 """
 
@@ -16,32 +16,32 @@ from hidet.schedules.automatic.plan import reductions
 from hidet.types import Scope, TensorType, i32
 
 
-class Kept:
-    """The values that several of `walks` need, each in an array of `slots` elements.
+class Resident:
+    """The values that several of `passes` need, each in an array of `slots` elements.
 
-    A walk is its element's value over `place`, the variables that all walks turn. The arrays lie
-    in registers or in shared memory and take at most `nbytes`. No thread reads another's elements.
+    A pass is its element's value at `place`, the loop variables of all passes. The arrays lie in
+    registers or in shared memory and take at most `nbytes`. No thread reads another's elements.
     """
 
     def __init__(
         self,
-        walks: Sequence[Expr],
+        passes: Sequence[Expr],
         place: tuple[Var, ...],
         slots: int,
         nbytes: int,
         scope: Scope = Scope.REGISTER,
     ) -> None:
-        self.walks, self.place, self.scope, self.slots = walks, set(place), scope, slots
+        self.passes, self.place, self.scope, self.slots = passes, set(place), scope, slots
         self.arrays: dict[Expr, Var] = {}
         self.since: dict[Expr, int] = {}
-        self.ahead: list[Get] = []
-        """Operands that only the last walk needs."""
-        if any(True for walk in walks for _ in reductions(walk)):
+        self.prefetched: list[Get] = []
+        """Operands that only the last pass needs, loaded in the first."""
+        if any(True for row_pass in passes for _ in reductions(row_pass)):
             return
-        name = "kept" if scope is Scope.REGISTER else "left"
-        for number, walk in enumerate(walks):
-            later = {e for other in walks[number + 1 :] for e in find(other, Expr)}
-            for e in self.worth_it(walk, later):
+        name = "resident" if scope is Scope.REGISTER else "in_shared"
+        for number, row_pass in enumerate(passes):
+            later = {e for other in passes[number + 1 :] for e in find(other, Expr)}
+            for e in self.worth_it(row_pass, later):
                 size = slots * e.dtype.nbytes
                 if e not in self.arrays and size <= nbytes and not e.dtype.is_bool:
                     nbytes -= size
@@ -49,55 +49,55 @@ class Kept:
                     self.arrays[e] = Var(f"{name}{len(self.arrays)}", of)
                     self.since[e] = number
 
-    def fetch_ahead(self, registers: int) -> None:
-        """Keep operands that only the last walk reads, such as weights, from the first walk on:
-        they are on their way while threads wait for each other. With all else that is kept they
-        take at most so many registers, one for each element: narrow ones are computed with wide."""
-        last = self.value(len(self.walks) - 1, constant(0, i32))
+    def prefetch_operands(self, registers: int) -> None:
+        """Load operands that only the last pass reads, such as weights, in the first pass: their
+        latency overlaps with the reductions. With all other resident values they take at most so
+        many registers, one for each element: narrow ones are computed with wide."""
+        last = self.value(len(self.passes) - 1, constant(0, i32))
         for e in dict.fromkeys(find(last, Get)):
             fits = self.slots * (len(self.arrays) + 1) <= registers and e.dtype.nbytes <= 4
             if self.place & set(variables(e)) and fits and not e.dtype.is_bool:
                 self.hold(e)
-                self.ahead.append(e)
+                self.prefetched.append(e)
 
     def hold(self, e: Expr) -> None:
-        """Keep a value from the first walk on."""
+        """Keep a value resident from the first pass on."""
         of = TensorType(e.dtype, (self.slots,), self.scope)
         self.arrays[e] = Var(f"held{len(self.arrays)}", of)
         self.since[e] = 0
 
-    def worth_it(self, walk: Expr, later: set[Expr]) -> Iterator[Expr]:
-        """The largest parts of `walk` that are needed later: whole if they cost or read much, else
-        the one thing that they read."""
-        if not self.place & set(variables(walk)):
+    def worth_it(self, row_pass: Expr, later: set[Expr]) -> Iterator[Expr]:
+        """The largest parts of `row_pass` that are needed later: whole if they cost or read much,
+        else the one thing that they read."""
+        if not self.place & set(variables(row_pass)):
             return
-        if walk not in later:
-            for child in walk.children():
+        if row_pass not in later:
+            for child in row_pass.children():
                 if isinstance(child, Expr):
                     yield from self.worth_it(child, later)
-        elif any(self.costly(e) for e in find(walk, Expr)):
-            yield widened(walk)
+        elif any(self.costly(e) for e in find(row_pass, Expr)):
+            yield widened(row_pass)
         else:
-            found = [read for read in find(walk, Get) if self.place & set(variables(read))]
-            yield from found if len(found) < 2 else [widened(walk)]
+            found = [read for read in find(row_pass, Get) if self.place & set(variables(read))]
+            yield from found if len(found) < 2 else [widened(row_pass)]
 
     def costly(self, e: Expr) -> bool:
         """Whether `e` is one of the slow functions, of something that differs along the row."""
         return isinstance(e, Math | Div) and bool(self.place & set(variables(e)))
 
     def reads(self) -> list[Get]:
-        """What is still read in walks, or to fill what is kept later than from the first one on."""
-        slot, numbers = constant(0, i32), range(len(self.walks))
+        """What passes still read from memory, also to fill what the first one does not need."""
+        slot, numbers = constant(0, i32), range(len(self.passes))
         later = [s.value for n in numbers[1:] for s in self.stores(n, slot)]
         found = [*(self.value(n, slot) for n in numbers), *later]
         return list(dict.fromkeys(read for e in found for read in find(e, Get)))
 
     def most_at_once(self) -> int:
-        """Registers for what is needed of all elements between two walks; what is narrow is
+        """Registers for what is needed of all elements between two passes; what is narrow is
         computed with wide."""
-        slot, numbers = constant(0, i32), range(len(self.walks))
+        slot, numbers = constant(0, i32), range(len(self.passes))
         each = [[self.value(n, slot), *(s.value for s in self.stores(n, slot))] for n in numbers]
-        used = [{load.tensor for e in walk for load in find(e, Load)} for walk in each]
+        used = [{load.tensor for e in row_pass for load in find(e, Load)} for row_pass in each]
         most = 0
         for number in numbers[1:]:
             later = set().union(*used[number:])
@@ -117,7 +117,7 @@ class Kept:
     def stores(
         self, number: int, slot: Expr, there: Mapping[Expr, Expr] | None = None
     ) -> tuple[Store, ...]:
-        """Fill what walk `number` is the first to need, of values that are `there` already."""
+        """Fill what pass `number` is the first to need, of values that are `there` already."""
         body: tuple[Store, ...] = ()
         before = dict(there or {})
         before |= {e: Load(a, (slot,)) for e, a in self.arrays.items() if self.since[e] < number}
@@ -128,9 +128,9 @@ class Kept:
         return body
 
     def value(self, number: int, slot: Expr) -> Expr:
-        """The element of walk `number`, once `stores` has been done."""
+        """The element of pass `number`, once `stores` has been done."""
         there = {e: Load(a, (slot,)) for e, a in self.arrays.items() if self.since[e] <= number}
-        return replaced(self.walks[number], there)
+        return replaced(self.passes[number], there)
 
 
 def widened(e: Expr) -> Expr:

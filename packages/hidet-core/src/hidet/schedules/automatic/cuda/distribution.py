@@ -1,0 +1,91 @@
+"""The elements of a row, distributed over the threads that share it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hidet.compute.places import unravel
+from hidet.compute.sizes import product
+from hidet.ir.expr import Expr, Value
+from hidet.lang import part, static, unroll, vectorize
+from hidet.lang.loops import Range, Static, span
+from hidet.schedules.automatic.cuda.grid import THREAD
+from hidet.schedules.automatic.cuda.resident import Resident
+from hidet.schedules.automatic.emit import ceil_div
+from hidet.types import Scope, Size
+
+Place = tuple[Expr, ...]
+Element = Callable[[Place, Expr, Resident | None], None]
+"""Emits the code of an element, given its index, its slot in the resident values, and these."""
+UNROLLED = 4
+"""Iterations that are unrolled, so that the loads of all of them are in flight together."""
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """Every index below `extents`: each of `width` threads takes `lanes` neighbours per iteration.
+
+    `lane` is the number of a thread among those.
+
+    Up to `most` iterations are unrolled, of more `few` at a time; iterations before `start` and
+    from `stop` on are left out.
+    """
+
+    extents: tuple[Size, ...]
+    lane: Expr
+    width: int
+    lanes: int
+    most: int
+    resident: Resident | None
+    threads: int
+    """Those of the block, which may have several rows."""
+    start: int = 0
+    stop: int | None = None
+    resident_from: int = 0
+    """The iteration whose elements are the first in `resident`."""
+    few: int = UNROLLED
+
+    @property
+    def chunked(self) -> tuple[Size, ...]:
+        """The extents, counted in neighbours that a thread takes at once."""
+        return (*self.extents[:-1], self.extents[-1] // self.lanes)
+
+    @part
+    def each(self, element: Element) -> None:
+        """`element(index, slot, resident)` for all of them; `slot` is its place in `resident`."""
+        rounds, together, chunks = self.iterations()
+        for outer in rounds:
+            for step in unroll(together):
+                if chunks is None or self.chunk(outer * together + step) < chunks:
+                    for v in vectorize(self.lanes):
+                        self.one(element, outer * together + step, v)
+
+    def iterations(self) -> tuple[Range | Static, int, Size | None]:
+        """The loop, how many iterations it unrolls, and where elements end, if inside of one."""
+        chunks = product(self.chunked) if self.stop is None else self.stop * self.width
+        iterations = ceil_div(chunks, self.width) - self.start
+        together = (
+            iterations if isinstance(iterations, int) and iterations <= self.most else self.few
+        )
+        whole = is_multiple(chunks - self.start * self.width, self.width * together)
+        rounds = static((0,)) if iterations == together else span(ceil_div(iterations, together))
+        return rounds, together, None if whole else chunks
+
+    def chunk(self, step: Expr) -> Expr:
+        """Which neighbours a thread takes in an iteration."""
+        number = step + self.start
+        return number * self.width + self.lane if self.width > 1 else number
+
+    def one(self, element: Element, step: Expr, lane: Expr) -> None:
+        """`element` at one neighbour of an iteration, with its slot in `resident`."""
+        *outer, last = unravel(self.chunk(step), self.chunked)
+        slot = step + (self.start - self.resident_from)
+        if self.resident is not None and self.resident.scope is Scope.SHARED:
+            slot = slot * self.threads + THREAD
+        element((*outer, last * self.lanes + lane), slot * self.lanes + lane, self.resident)
+
+
+def is_multiple(count: Value, each: int) -> bool:
+    """Whether `count` is known to be a multiple of `each`."""
+    return isinstance(count, int) and (count == 0 or (each > 0 and count % each == 0))

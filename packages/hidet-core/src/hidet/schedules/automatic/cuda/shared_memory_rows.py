@@ -1,0 +1,131 @@
+"""Rows too long for the registers of a block: a persistent block reads them in shared memory.
+
+Rows that gain by the registers of a cluster go through these: `persistent_clusters.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from hidet.ir.expr import Expr
+from hidet.ir.walk import replaced, substitute
+from hidet.lang import part, static
+from hidet.lang.cuda import syncwarp
+from hidet.schedules.automatic.access import constant_size, known_product
+from hidet.schedules.automatic.cuda.distribution import Element, Place
+from hidet.schedules.automatic.cuda.persistent_clusters import (
+    can_pipeline,
+    choose_persistent_clusters,
+)
+from hidet.schedules.automatic.cuda.pipelined_rows import PipelinedRows
+from hidet.schedules.automatic.cuda.resident import Resident
+from hidet.schedules.automatic.cuda.row_pipeline import RowPipeline
+from hidet.schedules.automatic.cuda.row_shape import Shape, choose_shape, over_cluster
+from hidet.schedules.automatic.cuda.rows import LARGE, RESERVED, Row, Rows
+from hidet.schedules.automatic.emit import AnyReduce
+from hidet.schedules.automatic.plan import MapStage
+from hidet.target import PAIR, Target
+
+THREADS = 1024
+"""Threads of a block."""
+RESIDENT = 1
+"""Blocks of a multiprocessor at a time."""
+TOGETHER = 2
+"""Stages that are written before others take their place: their operands, such as weights along
+the row, are in flight together."""
+
+
+def choose_rows(stage: MapStage, reduces: list[AnyReduce], target: Target) -> Rows:
+    """The mapping and the residency of a row's reductions and elements.
+
+    A cluster shares a row if one block with the row resident would fill its multiprocessor: nothing
+    would be read while its threads synchronise. The row stays in shared memory rather than in
+    registers where its clusters leave no multiprocessor without a block.
+    """
+    shape = choose_shape(stage, reduces)
+    room = target.max_shared_bytes_per_block
+    found = Rows(stage, shape, reduces, room)
+    shared = over_cluster(shape, known_product(found.passes[0].extents), target)
+    iterations = None if shared is None else choose_persistent_clusters(found, shared, target)
+    if iterations is not None and not iterations.weights_dominate:
+        return iterations
+    stream = streamed(found, target)
+    if stream is not None and (iterations is None or stream.shape.blocks <= PAIR):
+        return stream
+    if iterations is not None:
+        return iterations
+    if shared is not None and found.exceeds_block(room):
+        among = Rows(stage, shared, reduces, room)
+        found = found if among.resident is None else among
+    found.choose_occupancy(target)
+    return found
+
+
+def streamed(found: Rows, target: Target) -> SharedMemoryRows | None:
+    """The same by persistent blocks; None if a row fits the registers of a block, or there are too
+    few rows or too little memory for that."""
+    rows = constant_size(found.rows)
+    if found.shape.width <= LARGE or rows is None or not can_pipeline(found, target):
+        return None
+    blocks = 1
+    room = target.max_shared_bytes_per_block // RESIDENT - RESERVED
+    while blocks <= target.max_blocks_per_cluster:
+        most = target.cores_in_clusters(blocks) * RESIDENT // blocks
+        at_once = -(-rows // -(-rows // max(1, most)))  # as many rows for each
+        shape = replace(found.shape, width=THREADS * blocks, blocks=blocks, at_once=at_once)
+        stream = SharedMemoryRows(found.stage, shape, found.reduces, room)
+        if stream.pipeline.worth_it:
+            return stream if most < rows else None
+        blocks *= 2
+    return None
+
+
+class SharedMemoryRows(PipelinedRows):
+    """Passes over rows in a pipeline in shared memory."""
+
+    def __init__(
+        self, stage: MapStage, shape: Shape, reduces: list[AnyReduce], shared_bytes: int
+    ) -> None:
+        super().__init__(stage, shape, reduces, shared_bytes)
+        iterations, lanes = self.pass_iterations(), max(self.lanes)
+        assert iterations is not None
+        self.min_blocks = RESIDENT
+        self.lanes = [lanes] * len(self.passes)
+        self.reductions = self.merged()
+        self.read = self.values()
+        """The values of all passes at one place."""
+        along = shape.row_vars, self.place
+        self.pipeline = RowPipeline(
+            self.read, along, iterations, lanes, shape.threads, shared_bytes
+        )
+
+    def value(
+        self, number: int, row: Row, place: Place, slot: Expr, resident: Resident | None
+    ) -> Expr:
+        """The value of an element of a pass, of what is in the pipeline."""
+        value = replaced(self.read[number], self.pipeline.loads(row.iteration, slot))
+        return substitute(value, self.at(row, place))
+
+    @part
+    def run_pass(self, number: int, element: Element) -> None:
+        """Each pass reads shared memory again, as registers do not hold the row."""
+        syncwarp()
+        PipelinedRows.run_pass(self, number, element)
+
+    @part
+    def write(self, row: Row) -> None:
+        """Write the row's elements; the next copies go to stages that are done, a few at once."""
+        if not self.inner:
+            Rows.write(self, row)
+        for start, stop in static(self.steps):
+            if self.inner:
+                self.stages(start, stop).each(partial(self.put, row))
+            for stage in static(range(start, stop)):
+                self.load_stage(row.iteration, stage + self.pipeline.stages)
+
+    @property
+    def steps(self) -> list[tuple[int, int]]:
+        """Stages that are written together."""
+        iterations = self.pipeline.stages_per_row
+        return [(at, min(at + TOGETHER, iterations)) for at in range(0, iterations, TOGETHER)]
