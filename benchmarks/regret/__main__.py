@@ -19,6 +19,7 @@ from benchmarks.regret.judge import read, regrets, report
 from benchmarks.regret.points import lock_of, measured
 from benchmarks.regret.problems import problems
 from hidet.build.target import target_on
+from hidet.runtime.devices.device import canonical
 from hidet.target import Target
 from hidet.tuning.testbed import Testbed
 
@@ -42,6 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def record(path: Path, part: str, device: str, most: int, seconds: float) -> None:
     """Measure the problems that are not in the file yet, until the time is up."""
+    device = canonical(device)  # as graphs call it: on `cuda:0` arrays of `cuda` are refused
     target = target_on(device)
     if not path.exists():
         head = {"target": str(target), "machine": headline(machine(device))}

@@ -48,3 +48,21 @@ def test_points_are_recorded_and_a_file_goes_on(tmp_path, monkeypatch, capsys):
     assert len(path.read_text().splitlines()) == 2
     assert all(seconds > 0 for seconds in found["matmul small"].values())
     assert "1 problems" in capsys.readouterr().out
+
+
+def test_points_are_recorded_on_the_device_by_its_full_name(tmp_path, monkeypatch):
+    devices = []
+
+    def nothing(op, target, bed, most):
+        devices.append(bed.device)
+        return iter(())
+
+    small = {"matmul small": Matmul(f32[33, 40], f32[40, 24])}
+    monkeypatch.setattr(command, "problems", lambda: small)
+    monkeypatch.setattr(command, "target_on", lambda device: TARGET)
+    monkeypatch.setattr(command, "headline", str)
+    monkeypatch.setattr(command, "machine", str)
+    monkeypatch.setattr(command, "lock_of", lambda device: tmp_path / "lock")
+    monkeypatch.setattr(command, "measured", nothing)
+    command.record(tmp_path / "points.jsonl", "", "cuda", 2, 10.0)
+    assert devices == ["cuda:0"]
