@@ -1,4 +1,4 @@
-"""What conditional nodes of CUDA graphs can do from Python, and what a turn of a loop costs.
+"""What conditional nodes of CUDA graphs can do from Python, and what an iteration of a loop costs.
 
     python -m benchmarks.conditional [question ...]
 
@@ -24,21 +24,21 @@ from benchmarks.measure.conditional import (
     Kernel,
     memset_params,
 )
-from benchmarks.measure.machine import headline, installed, machine
-from benchmarks.measure.table import table
-from benchmarks.measure.timing import milliseconds
-from benchmarks.measure.turns import (
-    TURNS,
+from benchmarks.measure.iterations import (
+    ITERATIONS,
     Answer,
     Loops,
     amortised,
     check,
     flat,
     host_driven,
+    iterations,
     launching,
     relaunched,
-    turns,
 )
+from benchmarks.measure.machine import headline, installed, machine
+from benchmarks.measure.table import table
+from benchmarks.measure.timing import milliseconds
 from hidet.runtime.devices.driver import call, cu
 from hidet.runtime.graphs.conditional import add_conditional, current_context
 from hidet.toolchain import compile_cuda
@@ -64,12 +64,12 @@ def setters(loops: Loops) -> Answer:
     handle = chain.handle(1)
     (body,) = chain.conditional(handle, WHILE)
     body.kernel(loops.add())
-    body.kernel(Kernel(function, int(handle), loops.turn.data_ptr(), TURNS))
+    body.kernel(Kernel(function, int(handle), loops.iteration.data_ptr(), ITERATIONS))
     executable = chain.instantiate()
-    yield "cubin of NVRTC with an open symbol, WHILE", check(loops.run(executable)[0], TURNS)
+    yield "cubin of NVRTC with an open symbol, WHILE", check(loops.run(executable)[0], ITERATIONS)
     yield (
-        "a turn of 1 kernel and one that counts and sets",
-        f"{loops.milliseconds(executable) / TURNS * 1e3:.2f} us",
+        "an iteration of 1 kernel and one that counts and sets",
+        f"{loops.milliseconds(executable) / ITERATIONS * 1e3:.2f} us",
     )
 
 
@@ -89,14 +89,14 @@ def nested(loops: Loops) -> Answer:
         body.kernel(loops.step())
         body.kernel(loops.set(handle))
         executable = chain.instantiate()
-        found = check(loops.run(executable), [TURNS // 2] * 2)
-        took = loops.milliseconds(executable) / TURNS * 1e3
-        yield f"IF with else in a WHILE, handle of {owner}, a turn", f"{took:.2f} us, {found}"
+        found = check(loops.run(executable), [ITERATIONS // 2] * 2)
+        took = loops.milliseconds(executable) / ITERATIONS * 1e3
+        yield f"IF with else in a WHILE, handle of {owner}, an iteration", f"{took:.2f} us, {found}"
     chain = Chain()
     loops.reset(chain)
     outer = chain.handle(1)
     (body,) = chain.conditional(outer, WHILE)
-    body.memset(loops.turn.data_ptr() + 4, 0, 1)
+    body.memset(loops.iteration.data_ptr() + 4, 0, 1)
     inner = body.handle(1)
     body.kernel(loops.step(10))
     body.kernel(loops.set(inner))  # goes on unless the outer loop ends: 9 inner loops of 100
@@ -105,7 +105,7 @@ def nested(loops: Loops) -> Answer:
     within.kernel(loops.step(100, at=1))
     within.kernel(loops.set(inner, 1))
     body.kernel(loops.set(outer))
-    yield "WHILE in a WHILE, 9 x 100 turns", check(loops.run(chain.instantiate())[0], 900)
+    yield "WHILE in a WHILE, 9 x 100 iterations", check(loops.run(chain.instantiate())[0], 900)
     chain = Chain()
     loops.reset(chain)
     handle = chain.handle(2)
@@ -126,11 +126,11 @@ def patched(loops: Loops) -> Answer:
         found.append(loops.run(executable))
     yield (
         "kernel node in a WHILE by cuGraphExecKernelNodeSetParams",
-        check(found, [[0, TURNS], [TURNS, 0]]),
+        check(found, [[0, ITERATIONS], [ITERATIONS, 0]]),
     )
     start = time.perf_counter()
-    for turn in range(1000):
-        cu.cuGraphExecKernelNodeSetParams(executable, body.nodes[0], moved[turn % 2].params)
+    for iteration in range(1000):
+        cu.cuGraphExecKernelNodeSetParams(executable, body.nodes[0], moved[iteration % 2].params)
     yield "such a change, host", f"{(time.perf_counter() - start) * 1e3:.2f} us"
     changed = [loops.milliseconds(executable)]
     flip = iter(range(10**9))
@@ -140,7 +140,7 @@ def patched(loops: Loops) -> Answer:
         cu.cuGraphLaunch(executable, loops.stream)
 
     changed.append(milliseconds(change_and_launch, "cuda", seconds=0.2).median)
-    yield "a launch of 1,000 turns, and after a change", "{:.3f}, {:.3f} ms".format(*changed)
+    yield "a launch of 1,000 iterations, and after a change", "{:.3f}, {:.3f} ms".format(*changed)
     chain = Chain()
     handle = chain.handle(1)
     (body,) = chain.conditional(handle, IF)
@@ -189,7 +189,7 @@ def edges(loops: Loops) -> Answer:
     outer = Chain()
     yield "as a child graph", cu.cuGraphAddChildGraphNode(outer.graph, [], 0, chain.graph)[0].name
     call("cuGraphDestroy", chain.graph)
-    yield "launched once its graph is destroyed", check(loops.run(first)[0], TURNS)
+    yield "launched once its graph is destroyed", check(loops.run(first)[0], ITERATIONS)
 
 
 def captured(loops: Loops) -> Answer:
@@ -200,7 +200,7 @@ def captured(loops: Loops) -> Answer:
         with torch.cuda.graph(graph, stream=stream):
             raw = cu.CUstream(stream.cuda_stream)
             loops.x.zero_()
-            loops.turn.zero_()
+            loops.iteration.zero_()
             fill(loops, raw, by_capture)
             loops.x.add_(1)
         found = []
@@ -209,7 +209,7 @@ def captured(loops: Loops) -> Answer:
             torch.cuda.synchronize()
             found.append(int(loops.x[0]))
         how = "a capture" if by_capture else "calls"
-        yield f"WHILE in PyTorch's capture, body by {how}", check(found, [TURNS + 1] * 2)
+        yield f"WHILE in PyTorch's capture, body by {how}", check(found, [ITERATIONS + 1] * 2)
 
 
 def fill(loops: Loops, stream: Any, by_capture: bool) -> None:
@@ -240,7 +240,7 @@ def fill(loops: Loops, stream: Any, by_capture: bool) -> None:
 
 QUESTIONS: tuple[Callable[[Loops], Answer], ...] = (
     setters,
-    turns,
+    iterations,
     amortised,
     flat,
     relaunched,

@@ -34,7 +34,7 @@ def in_the_graph(graph: FlowGraph, first: Tensor) -> Call:
 
 
 def driven_by_the_host(graph: FlowGraph, first: Tensor) -> Call:
-    """A call in which the host launches each turn, as where no graph can hold a loop."""
+    """A call in which the host launches each round, as where no graph can hold a loop."""
     with patch("hidet.runtime.programs.stream_program.fits_graph", lambda bound, number: False):
         return in_the_graph(graph, first)
 

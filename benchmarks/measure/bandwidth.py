@@ -20,7 +20,7 @@ from benchmarks.measure.timing import Call, in_graph, milliseconds, sample
 ROTATED = 1 << 30
 """Bytes that calls go through before one returns to a tensor: many times an L2 cache."""
 COPIED = 1 << 30
-TURNS = 4
+ITERATIONS = 4
 """How often a replay goes through all that: a launch, about 5 us, is no part of what is asked."""
 ROUNDS = 15
 SYSTEMS = ("eager", "inductor", "hidet")
@@ -89,7 +89,7 @@ def copies(device: str, nbytes: int = COPIED) -> dict[str, float]:
         "a kernel of inductor": rotation(clone, sources, device),
     }
     return {
-        name: 2 * nbytes * TURNS / milliseconds(replay, device, seconds=0.5).median / 1e6
+        name: 2 * nbytes * ITERATIONS / milliseconds(replay, device, seconds=0.5).median / 1e6
         for name, replay in replays.items()
     }
 
@@ -127,7 +127,7 @@ def filled(
     times: dict[str, list[float]] = {name: [] for name in replays}
     for _ in range(ROUNDS):
         for name, replay in replays.items():
-            times[name].append(sample(replay, device) / len(sets) / TURNS * 1e3)
+            times[name].append(sample(replay, device) / len(sets) / ITERATIONS * 1e3)
     medians = {name: statistics.median(values) for name, values in times.items()}
     row = replace(row, **medians)  # type: ignore[arg-type]
     if not errors["hidet"] <= ALLOWED * errors["eager"]:
@@ -160,13 +160,13 @@ def copy_alike(moved: int, count: int, device: str) -> Call:
 
 
 def in_turns(call: Call, device: str) -> Call:
-    """TURNS calls, on a GPU as a CUDA graph, warmed up."""
+    """ITERATIONS calls, on a GPU as a CUDA graph, warmed up."""
 
     def plain() -> None:
-        for _ in range(TURNS):
+        for _ in range(ITERATIONS):
             call()
 
-    replay = in_graph(call, TURNS) if device == "cuda" else plain
+    replay = in_graph(call, ITERATIONS) if device == "cuda" else plain
     for _ in range(2):
         replay()
     return replay

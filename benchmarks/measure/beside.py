@@ -88,7 +88,7 @@ def program(
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("pattern", nargs="?", default=".", help="a regular expression of names")
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=0.4, help="for the turns of an operator")
+    parser.add_argument("--seconds", type=float, default=0.4, help="for the rounds of an operator")
     parser.add_argument("--all-seconds", type=float, default=math.inf, help="stop after")
     asked = parser.parse_args(arguments)
     wanted = [each for each in names if re.search(asked.pattern, each)]

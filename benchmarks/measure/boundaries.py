@@ -22,7 +22,7 @@ from hidet.runtime.programs.stream_program import StreamProgram
 from hidet.toolchain import compile_cuda
 
 Cluster = tuple[int, int, int]
-TURNS = 2
+ROUNDS = 2
 """Calls with full edges and with early ones take turns, this often."""
 REPLAYS = 20
 """Replays one after the other between two events: the host is ahead of the GPU."""
@@ -96,11 +96,11 @@ def milliseconds_of_edges(
     """Of a call with full edges only, and with those that the graphs have; these taking turns."""
     early = [each.early for each in segments]
     times: tuple[list[float], list[float]] = ([], [])
-    for turn in (0, 1) * TURNS:
+    for is_early in (0, 1) * ROUNDS:
         for segment, edges in zip(segments, early, strict=True):
-            segment.early = edges if turn else ()
+            segment.early = edges if is_early else ()
         program.forget()
-        times[turn].append(milliseconds(call, "cuda", seconds=0.3).median)
+        times[is_early].append(milliseconds(call, "cuda", seconds=0.3).median)
     return min(times[0]), min(times[1])
 
 

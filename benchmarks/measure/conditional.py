@@ -25,24 +25,25 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) add_in_cluster(unsigned* x,
   asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
   if (blockIdx.x == 0) x[threadIdx.x] = kept[threadIdx.x];
 }
-extern "C" __global__ void step(unsigned* turn, unsigned char* go, unsigned trips) {
-  WAIT; if (threadIdx.x == 0) { unsigned now = *turn + 1; *turn = now; *go = now < trips; }
+extern "C" __global__ void step(unsigned* count, unsigned char* go, unsigned trips) {
+  WAIT; if (threadIdx.x == 0) { unsigned now = *count + 1; *count = now; *go = now < trips; }
 }
 extern "C" __global__ void add_if(unsigned* x, unsigned value, const unsigned char* go) {
   WAIT; if (!*go) return;
   unsigned before = x[threadIdx.x]; SIGNAL; x[threadIdx.x] = before + value;
 }
-extern "C" __global__ void step_if(unsigned* turn, unsigned char* go, unsigned trips) {
-  WAIT; if (threadIdx.x == 0 && *go) { unsigned now = *turn + 1; *turn = now; *go = now < trips; }
+extern "C" __global__ void step_if(unsigned* count, unsigned char* go, unsigned trips) {
+  WAIT; if (threadIdx.x == 0 && *go) { unsigned now = *count + 1; *count = now; *go = now < trips; }
 }
-extern "C" __global__ void parity(unsigned* turn, unsigned char* odd) {
-  WAIT; if (threadIdx.x == 0) *odd = *turn & 1;
+extern "C" __global__ void parity(unsigned* count, unsigned char* odd) {
+  WAIT; if (threadIdx.x == 0) *odd = *count & 1;
 }
 """
 OPEN = """
-extern "C" __global__ void step_and_set(unsigned long long handle, unsigned* turn, unsigned trips) {
+extern "C" __global__ void step_and_set(
+    unsigned long long handle, unsigned* count, unsigned trips) {
   WAIT; if (threadIdx.x == 0) {
-    unsigned now = *turn + 1; *turn = now; cudaGraphSetConditional(handle, now < trips);
+    unsigned now = *count + 1; *count = now; cudaGraphSetConditional(handle, now < trips);
   }
 }
 """

@@ -60,7 +60,7 @@ class Asked:
 def in_turns(systems: Sequence[str], runs: int) -> Iterator[tuple[str, bool]]:
     """The systems in the order in which they run, and whether they have compiled before.
 
-    What ours are compared with has one turn before their last, the others if time is left.
+    What ours are compared with has one round before their last, the others if time is left.
     """
     first = [each for each in systems if each in (TRACING, OURS)]
     others = [each for each in systems if each not in first]

@@ -47,8 +47,8 @@ def in_turns(
     round warms up. After `most` seconds no round begins any more, once there was one.
     """
     times = {system: Times([], []) for system in calls}
-    start, turn = time.perf_counter(), int(unmeasured > 0)
-    while turn < 2 or (taken(start) < most and (turn <= least or taken(start) < seconds)):
+    start, done = time.perf_counter(), int(unmeasured > 0)
+    while done < 2 or (taken(start) < most and (done <= least or taken(start) < seconds)):
         for system, call in calls.items():
             if unmeasured:
                 settle()
@@ -58,10 +58,10 @@ def in_turns(
             begin, worked = time.perf_counter(), time.process_time()
             call()
             wait()
-            if turn:
+            if done:
                 times[system].wall.append((time.perf_counter() - begin) * 1e3)
                 times[system].busy.append((time.process_time() - worked) * 1e3)
-        turn += 1
+        done += 1
     return times
 
 

@@ -67,10 +67,10 @@ class Weights:
 
 
 def next_token(
-    sizes: Sizes, weights: Weights, turn: Tensor, token: Tensor, *cache: Tensor
+    sizes: Sizes, weights: Weights, iteration: Tensor, token: Tensor, *cache: Tensor
 ) -> tuple[None, list[Tensor], list[Tensor]]:
-    """A turn: the token that follows one, and the keys and values of what was read so far."""
-    at = ops.reshape(turn, (1,))
+    """An iteration: the token that follows one, and the keys and values of what was read so far."""
+    at = ops.reshape(iteration, (1,))
     x = ops.embedding(weights.tokens, token) + ops.embedding(weights.places, at)
     kept = ops.iota(sizes.cache, device=x.device) <= at
     following: list[Tensor] = []

@@ -45,12 +45,12 @@ def test_a_stage_is_without_those_in_it():
     assert found["outer"] < found["inner"] / 2
 
 
-def test_what_others_are_compared_with_is_cold_once_and_before_the_last_turn():
-    turns = list(in_turns((*OURS, "inductor"), 3))
+def test_what_others_are_compared_with_is_cold_once_and_before_the_last_round():
+    rounds = list(in_turns((*OURS, "inductor"), 3))
     ours = [(TRACING, False), ("hidet", True)]
     theirs = [("inductor", True)]
     cold = [(TRACING, False), ("hidet", False), ("hidet", True)]
-    assert turns == [*cold, *ours, ("inductor", False), *theirs, *ours, *theirs, *theirs]
+    assert rounds == [*cold, *ours, ("inductor", False), *theirs, *ours, *theirs, *theirs]
     assert list(in_turns(OURS, 1)) == cold
 
 

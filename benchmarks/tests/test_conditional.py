@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.conditional import QUESTIONS
 from benchmarks.measure.conditional import OPEN, SOURCE, Kernel
-from benchmarks.measure.turns import check
+from benchmarks.measure.iterations import check
 from hidet.runtime.devices.driver import cu
 from hidet.toolchain import compile_cuda
 

@@ -17,7 +17,7 @@ def small(monkeypatch):
     monkeypatch.setattr(cpu, "published", lambda name: made)
 
 
-def test_systems_take_turns_and_have_a_row_each(small):
+def test_systems_take_iterations_and_have_a_row_each(small):
     rows = cpu.measure("small", ["eager", "ONNX Runtime", "hidet"], 0.0)
     assert [row.system for row in rows] == ["eager", "ONNX Runtime", "hidet"]
     assert all(0 < row.least <= row.milliseconds for row in rows)

@@ -20,7 +20,7 @@ def test_every_system_on_one_network() -> None:
     assert all(0 < row.least <= row.milliseconds for row in rows)
 
 
-def test_systems_take_turns() -> None:
+def test_systems_take_iterations() -> None:
     called: list[str] = []
     calls = {name: lambda name=name: called.append(name) or () for name in ("a", "b")}
     times = in_turns(calls, 0.0, least=2)

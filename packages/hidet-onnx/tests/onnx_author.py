@@ -157,18 +157,18 @@ class Writer:
             **{name: self.body(lambda b=build: [b(*read)]) for name, build in branches.items()},
         )
 
-    def repeat(self, turns: Any, body: Callable[..., Value], x: Value, *read: Value) -> Value:
-        turns = turns if isinstance(turns, Value) else self.numbers_of(turns)
-        turns = self.node("Squeeze", turns)
+    def repeat(self, iterations: Any, body: Callable[..., Value], x: Value, *read: Value) -> Value:
+        iterations = iterations if isinstance(iterations, Value) else self.numbers_of(iterations)
+        iterations = self.node("Squeeze", iterations)
         yes = self.constant(np.True_)
-        turn, goes_on, now = self.fresh(), self.fresh(), self.fresh()
+        iteration, goes_on, now = self.fresh(), self.fresh(), self.fresh()
         graph = self.body(
             lambda: [self.node("Identity", goes_on), body(now, *read)],
-            (turn, TensorProto.INT64),
+            (iteration, TensorProto.INT64),
             (goes_on, TensorProto.BOOL),
             (now, TensorProto.FLOAT),
         )
-        return self.node("Loop", turns, yes, x, body=graph)
+        return self.node("Loop", iterations, yes, x, body=graph)
 
     def foreign(self, x: Value) -> Value:
         """By dropout in training that drops nothing."""

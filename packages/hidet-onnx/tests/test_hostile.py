@@ -59,7 +59,7 @@ def interrupt(*_: object) -> None:
 
 
 def test_a_loop_without_an_end_is_interrupted() -> None:
-    """Ctrl-C is looked at in each turn, and the model runs again after it."""
+    """Ctrl-C is looked at in each iteration, and the model runs again after it."""
     names, kinds = ("turn", "on", "v"), (TensorProto.INT64, TensorProto.BOOL, TensorProto.FLOAT)
     inputs = [
         helper.make_tensor_value_info(name, kind, [3] if name == "v" else [])

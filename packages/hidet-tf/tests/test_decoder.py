@@ -70,7 +70,7 @@ class Decoder(keras.Model):
         def goes_on(tokens: Any, cache: Any, scores: Any, index: Any) -> Any:
             return ops.logical_not(ops.all(ops.any(tokens[:, begin:] == END, -1)))
 
-        def turn(tokens: Any, cache: Any, scores: Any, index: Any) -> tuple[Any, ...]:
+        def iteration(tokens: Any, cache: Any, scores: Any, index: Any) -> tuple[Any, ...]:
             last = ops.take(tokens, ops.reshape(index, (1,)), axis=1)
             scores, cache = self.step(last, cache, index)
             tokens = ops.slice_update(tokens, [0, index + 1], best(scores)[:, None])
@@ -78,7 +78,7 @@ class Decoder(keras.Model):
 
         given = tokens, cache, scores[:, -1], ops.convert_to_tensor(begin)
         most = LENGTH - begin - 1
-        tokens, _, scores, _ = ops.while_loop(goes_on, turn, given, maximum_iterations=most)
+        tokens, _, scores, _ = ops.while_loop(goes_on, iteration, given, maximum_iterations=most)
         return tokens, scores
 
 

@@ -91,8 +91,8 @@ def test_loops_and_branches_assign() -> None:
     total, last = tf.Variable(0.0), tf.Variable(-1.0)
 
     @tf.function
-    def function(x, turns):
-        for _ in tf.range(turns):
+    def function(x, iterations):
+        for _ in tf.range(iterations):
             total.assign_add(x)
             if total > 5.0:
                 last.assign(total * x)
@@ -101,11 +101,11 @@ def test_loops_and_branches_assign() -> None:
     specs = tf.TensorSpec(()), tf.TensorSpec((), tf.int32)
     compiled = hidet_tf.compile(function, *specs, options=ERROR)
     a, b = 0.0, -1.0
-    for turns in (2, 0, 3):
-        for _ in range(turns):
+    for iterations in (2, 0, 3):
+        for _ in range(iterations):
             a += 2.0
             b = a * 2 if a > 5 else b
-        assert float(compiled(2.0, turns)) == a + b
+        assert float(compiled(2.0, iterations)) == a + b
         assert (float(total), float(last)) == (a, b)
 
 

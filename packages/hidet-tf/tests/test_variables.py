@@ -172,18 +172,18 @@ def test_a_single_number_is_no_constant_of_the_graph() -> None:
         np.testing.assert_allclose(compiled(x), x * np.exp(value), rtol=1e-6)
 
 
-def test_a_number_of_turns_that_a_variable_has() -> None:
-    turns = tf.Variable(3)
+def test_a_number_of_iterations_that_a_variable_has() -> None:
+    iterations = tf.Variable(3)
 
     @tf.function
     def function(x):
-        for _ in tf.range(turns):
+        for _ in tf.range(iterations):
             x = x + 1
         return x
 
     compiled = hidet_tf.compile(function, tf.TensorSpec(()), options={"fallback": "error"})
     for count in (3, 5, 0):
-        turns.assign(count)
+        iterations.assign(count)
         assert compiled(0.0) == count
 
 

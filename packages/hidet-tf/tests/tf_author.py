@@ -80,14 +80,14 @@ class InTensorFlow:
     ) -> Any:
         return tf.cond(condition, lambda: then(*read), lambda: otherwise(*read))
 
-    def repeat(self, turns: Any, body: Callable[..., Tensor], x: Tensor, *read: Tensor) -> Any:
-        count = tf.cast(turns, tf.int64)
+    def repeat(self, iterations: Any, body: Callable[..., Tensor], x: Tensor, *read: Tensor) -> Any:
+        count = tf.cast(iterations, tf.int64)
 
-        def following(turn: Tensor, now: Tensor) -> tuple[Tensor, Tensor]:
-            return turn + 1, body(now, *read)
+        def following(iteration: Tensor, now: Tensor) -> tuple[Tensor, Tensor]:
+            return iteration + 1, body(now, *read)
 
         start = tf.constant(0, tf.int64)
-        return tf.while_loop(lambda turn, now: turn < count, following, (start, x))[1]
+        return tf.while_loop(lambda iteration, now: iteration < count, following, (start, x))[1]
 
     def foreign(self, x: Tensor) -> Tensor:
         """By Python, which TensorFlow calls."""

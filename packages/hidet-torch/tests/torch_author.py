@@ -27,7 +27,8 @@ doubled.register_fake(torch.empty_like)
 
 
 class Collector(InNumpy):
-    """Finds every tensor that a case holds: both branches, and the body of turns that are none."""
+    """Finds every tensor that a case holds: both branches, and the body of iterations that are
+    none."""
 
     def __init__(self) -> None:
         self.held: list[Array] = []
@@ -40,7 +41,7 @@ class Collector(InNumpy):
         otherwise(*read)
         return then(*read)
 
-    def repeat(self, turns: Any, body: Callable[..., Any], x: Any, *read: Any) -> Any:
+    def repeat(self, iterations: Any, body: Callable[..., Any], x: Any, *read: Any) -> Any:
         return body(x, *read)
 
 
@@ -131,12 +132,12 @@ class InTorch:
     ) -> Any:
         return torch.cond(condition, then, otherwise, read)
 
-    def repeat(self, turns: Any, body: Callable[..., Tensor], x: Tensor, *read: Tensor) -> Any:
-        def goes_on(turn: Tensor, x: Tensor) -> Any:
-            return turn < turns
+    def repeat(self, iterations: Any, body: Callable[..., Tensor], x: Tensor, *read: Tensor) -> Any:
+        def goes_on(iteration: Tensor, x: Tensor) -> Any:
+            return iteration < iterations
 
-        def following(turn: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
-            return turn + 1, body(x, *read)
+        def following(iteration: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+            return iteration + 1, body(x, *read)
 
         start = torch.zeros((), dtype=torch.int64, device=x.device)
         return torch._higher_order_ops.while_loop(goes_on, following, (start, x.clone()))[1]

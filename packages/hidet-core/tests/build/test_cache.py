@@ -187,9 +187,9 @@ import sys
 from pathlib import Path
 from hidet.build.caching.cache import Cache, key_of
 cache = Cache(Path(sys.argv[1]))
-for turn in range(60):
-    key = key_of(i=turn % 5)
-    cache.put(key, bytes([turn % 5]) * 20000)
+for iteration in range(60):
+    key = key_of(i=iteration % 5)
+    cache.put(key, bytes([iteration % 5]) * 20000)
     for i in range(5):
         found = cache.get(key_of(i=i))
         assert found in (None, bytes([i]) * 20000), "another process saw half an entry"

@@ -83,8 +83,8 @@ def looped_graph():
     def branch(h):
         return ops.if_(ops.sum(h) > -100.0, ops.tanh, ops.exp, h)
 
-    def step(turn, x):
-        return None, [branch(ops.matmul(x, w)) + ops.cast(turn, f32)], ()
+    def step(iteration, x):
+        return None, [branch(ops.matmul(x, w)) + ops.cast(iteration, f32)], ()
 
     with standing(PLACE):
         ((y,), _, _) = ops.loop(step, [x], trips=trips, most=9)

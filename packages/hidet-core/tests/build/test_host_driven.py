@@ -24,7 +24,7 @@ def reasons(*outputs, inputs, target=GPU):
 
 def halved(x, **how):
     """A loop that halves a tensor."""
-    ((y,), _, _) = ops.loop(lambda turn, x: (None, [x * 0.5], ()), [x], **how)
+    ((y,), _, _) = ops.loop(lambda iteration, x: (None, [x * 0.5], ()), [x], **how)
     return y
 
 

@@ -104,7 +104,7 @@ def written_twice(x: f32[32], y: f32[32]):
 
 
 @script
-def turn_after_turn(x: f32[32], y: f32[32]):
+def iteration_after_iteration(x: f32[32], y: f32[32]):
     attr.cuda_grid_dim = 1
     attr.cuda_block_dim = 32
     for k in range(3):
@@ -153,8 +153,8 @@ def index_from_memory(x: f32[32], at: hidet.lang.i32[32], y: f32[32]):
 def guarded(x: f32[100], y: f32[100]):
     attr.cuda_grid_dim = 1
     attr.cuda_block_dim = 64
-    for turn in grid(2, attrs="u"):
-        at = threadIdx.x + turn * 64
+    for iteration in grid(2, attrs="u"):
+        at = threadIdx.x + iteration * 64
         if at < 100:
             y[at] = x[at] + 1.0
 
@@ -197,7 +197,7 @@ def lanes_in_pairs(x: f32[128], y: f32[128]):
         (used_at_another_place, []),
         (loaded_again, []),
         (written_twice, []),
-        (turn_after_turn, []),
+        (iteration_after_iteration, []),
         (by_one_of_the_threads, []),
         (unrelated, ["z over x"]),
         (other_type, []),

@@ -1,4 +1,4 @@
-"""What is the same in each turn of a loop runs once."""
+"""What is the same in each iteration of a loop runs once."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ SIZE = 32
 WEIGHT = np.random.default_rng(0).standard_normal((SIZE, SIZE), np.float32) / 6
 
 
-def looped(x: Tensor, w: Tensor, turns: int = 300) -> Tensor:
-    (last,), _ = ops.scan(lambda y: ([ops.tanh(ops.matmul(y, w))], []), [x], [], length=turns)
+def looped(x: Tensor, w: Tensor, iterations: int = 300) -> Tensor:
+    (last,), _ = ops.scan(lambda y: ([ops.tanh(ops.matmul(y, w))], []), [x], [], length=iterations)
     return last
 
 
@@ -105,7 +105,7 @@ def test_branches_keep_what_is_made_of_inputs() -> None:
     assert not packs(plans["main"])
 
 
-def test_turns_written_out_share_one_packed_weight() -> None:
+def test_iterations_written_out_share_one_packed_weight() -> None:
     x = symbol((33, SIZE), "float32")
     with tracing():
         graph = FlowGraph([x], [looped(x, asarray(WEIGHT), 9)])

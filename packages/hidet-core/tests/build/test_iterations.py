@@ -18,17 +18,17 @@ def region(outputs, inputs):
 def doubled():
     """A loop that doubles what it is given, as often as its first operand says."""
     x, trips = symbol((2,)), symbol((), i64)
-    ((y,), _, _) = ops.loop(lambda turn, x: (None, [x * 2.0], ()), [x], trips=trips, most=9)
+    ((y,), _, _) = ops.loop(lambda iteration, x: (None, [x * 2.0], ()), [x], trips=trips, most=9)
     return region([y], [trips, x])
 
 
 @pytest.mark.parametrize(("iteration", "seen"), [(0, 0), (2, 2), (3, 3), (8, 3)])
 def test_the_iteration_asked_for_or_the_last_one(iteration, seen):
     found = given_to_bodies(doubled(), [np.array(4), np.float32([1, -3])], iteration)
-    ((name, body, (turn, x)),) = found
+    ((name, body, (iteration, x)),) = found
     assert name == "body"
     assert len(body.graph.inputs) == 2
-    assert turn == seen
+    assert iteration == seen
     np.testing.assert_array_equal(x, np.array([1.0, -3.0]) * 2**seen)
 
 

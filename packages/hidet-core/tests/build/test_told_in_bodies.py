@@ -54,7 +54,11 @@ def run(graph, target, *arrays):
 def summing():
     x = hidet.symbol(("n",), name="x")
     (last,), rows, _ = ops.loop(
-        lambda turn, y: (None, [y - ops.mean(positive(y)) * 0.5], [ops.sum(ops.exp(positive(y)))]),
+        lambda iteration, y: (
+            None,
+            [y - ops.mean(positive(y)) * 0.5],
+            [ops.sum(ops.exp(positive(y)))],
+        ),
         [ops.concat([x, hidet.asarray(np.ones(1, np.float32))], 0)],
         trips=4,
     )
@@ -62,13 +66,13 @@ def summing():
 
 
 @TARGETS
-def test_each_turn_reads_sizes_of_its_own(target):
+def test_each_iteration_reads_sizes_of_its_own(target):
     graph = summing()
     for n in sizes(target):
         check(graph, target, values(n))
 
 
-def test_the_meaning_is_that_of_turns_one_by_one():
+def test_the_meaning_is_that_of_iterations_one_by_one():
     x = values(7)
     now, rows = np.append(x, 1).astype(np.float64), []
     for _ in range(4):
@@ -100,10 +104,10 @@ def test_one_branch_of_two_selects(target):
 def test_sizes_of_sizes_and_loops_within_loops(target):
     x = hidet.symbol((9,), name="x")
 
-    def inner(turn, total, kept):
+    def inner(iteration, total, kept):
         return None, [total + ops.sum(positive(kept * ops.cast(total, "float32"))), kept], []
 
-    def outer(turn, y):
+    def outer(iteration, y):
         some = positive(y)
         few = ops.take(some, [ops.nonzero(ops.greater(some, 0.5))[:, 0]])
         size = ops.size_value(few.shape[0])
@@ -125,7 +129,9 @@ def test_a_body_may_use_sizes_told_around_it_beside_its_own(target):
     x = hidet.symbol((11,), name="x")
     kept = positive(x)
     (last,), _, _ = ops.loop(
-        lambda turn, y: (None, [y * 0.5 - ops.sum(positive(y - 0.2)) * 0.1], []), [kept], trips=3
+        lambda iteration, y: (None, [y * 0.5 - ops.sum(positive(y - 0.2)) * 0.1], []),
+        [kept],
+        trips=3,
     )
     check(hidet.trace_from([last, kept], [x]), target, values(11))
 
@@ -134,17 +140,17 @@ def test_a_body_may_use_sizes_told_around_it_beside_its_own(target):
 def test_a_loop_goes_on_as_long_as_something_is_selected(target):
     x = hidet.symbol((8,), name="x")
 
-    def turn(number, y):
+    def iteration(number, y):
         after = y - 0.25
         return ops.size_value(positive(after).shape[0]) > 2, [after], []
 
-    (last,), _, turns = ops.loop(turn, [x], go_on=ops.sum(x) > -99.0)
-    graph = hidet.trace_from([last, turns], [x])
+    (last,), _, iterations = ops.loop(iteration, [x], go_on=ops.sum(x) > -99.0)
+    graph = hidet.trace_from([last, iterations], [x])
     given = np.linspace(-1, 1, 8, dtype=np.float32)
     check(graph, target, given)
-    last, turns = run(graph, target, given)
+    last, iterations = run(graph, target, given)
     assert (last > 0).sum() <= 2
-    assert turns == next(n for n in range(1, 9) if ((given - 0.25 * n) > 0).sum() <= 2)
+    assert iterations == next(n for n in range(1, 9) if ((given - 0.25 * n) > 0).sum() <= 2)
 
 
 @TARGETS
@@ -174,11 +180,11 @@ def test_files_keep_such_bodies(tmp_path):
 def test_sizes_of_a_body_are_kept_within_limits():
     x = hidet.symbol((4,), "int64", name="x")
 
-    def turn(number, y):
+    def iteration(number, y):
         rows = ops.iota(ops.size_from(ops.sum(y), "rows", 1, 9))
         return None, [y + ops.sum(rows) * 0 + 1], []
 
-    (last,), _, _ = ops.loop(turn, [x], trips=2)
+    (last,), _, _ = ops.loop(iteration, [x], trips=2)
     compiled = hidet.trace_from(last, x).build()
     np.testing.assert_array_equal(compiled(np.ones(4, np.int64)).numpy(), [3, 3, 3, 3])
     with pytest.raises(ShapeMismatch, match=r"the data give `body1\.u0` = 12, .* at most 9"):
@@ -187,16 +193,18 @@ def test_sizes_of_a_body_are_kept_within_limits():
 
 def test_an_eager_loop_may_select():
     x = hidet.asarray(np.asarray([3, -1, 2], np.float32))
-    (last,), _, _ = ops.loop(lambda turn, y: (None, [y + ops.sum(positive(y))], []), [x], trips=2)
+    (last,), _, _ = ops.loop(
+        lambda iteration, y: (None, [y + ops.sum(positive(y))], []), [x], trips=2
+    )
     np.testing.assert_array_equal(last.numpy(), [27, 23, 26])
 
 
-def test_a_result_of_turns_has_no_size_of_its_own():
+def test_a_result_of_iterations_has_no_size_of_its_own():
     x = hidet.symbol((4,), name="x")
     with pytest.raises(ShapeMismatch, match="result 0 of loop is"):
-        ops.loop(lambda turn, y: (None, [positive(y)], []), [x], trips=3)
-    with pytest.raises(NotYet, match="rows of turns have sizes"):
-        ops.loop(lambda turn, y: (None, [y], [positive(y)]), [x], trips=3)
+        ops.loop(lambda iteration, y: (None, [positive(y)], []), [x], trips=3)
+    with pytest.raises(NotYet, match="rows of iterations have sizes"):
+        ops.loop(lambda iteration, y: (None, [y], [positive(y)]), [x], trips=3)
 
 
 def test_the_footprint_counts_what_follows_bodies():
@@ -249,11 +257,11 @@ def test_a_branch_may_give_what_it_selects(target):
 def test_such_branches_lie_in_loops(target):
     x = hidet.symbol((7,), name="x")
 
-    def turn(number, y):
+    def iteration(number, y):
         some = ops.if_(ops.max(y) > 1.0, lambda: positive(y), lambda: y[:2] * 3.0)
         return None, [y * 0.5 + ops.sum(some) * 0.2], [ops.size_value(some.shape[0])]
 
-    (last,), rows, _ = ops.loop(turn, [x], trips=4)
+    (last,), rows, _ = ops.loop(iteration, [x], trips=4)
     check(hidet.trace_from([last, *rows], [x]), target, values(7) + 1)
 
 
@@ -261,16 +269,16 @@ def test_such_branches_lie_in_loops(target):
 def test_as_many_rows_as_data_say(target):
     x, n = hidet.symbol((5,), name="x"), hidet.symbol((), "int64", name="n")
 
-    def turn(number, y):
+    def iteration(number, y):
         return ops.sum(y) > 1.0, [y * 0.5], [ops.sum(y), y + ops.cast(number, "float32")]
 
     def counted(number, y):
-        return None, *turn(number, y)[1:]
+        return None, *iteration(number, y)[1:]
 
     given = np.asarray([1, 5, 2, 3, 4], np.float32)
-    last, rows, turns = ops.loop(turn, [x], trips=n, go_on=ops.sum(x) > 1.0)
+    last, rows, iterations = ops.loop(iteration, [x], trips=n, go_on=ops.sum(x) > 1.0)
     again, more, _ = ops.loop(counted, [x], trips=n)
-    graph = hidet.trace_from([*last, *map(ops.exp, rows), turns, *again, *more], [x, n])
+    graph = hidet.trace_from([*last, *map(ops.exp, rows), iterations, *again, *more], [x, n])
     for trips in (-2, 0, 1, 9) if target != "sim" else (0, 3):
         check(graph, target, given, np.int64(trips))
     assert run(graph, target, given, np.int64(9))[1].shape == (5,)

@@ -10,7 +10,7 @@ from hidet import ops
 from hidet.build.choosing.grouping import optimized
 from hidet.build.compile import compile_graph
 from hidet.build.draft import Draft
-from hidet.build.measured import tuned, tuner, turns
+from hidet.build.measured import rounds, tuned, tuner
 from hidet.build.measured.tuning_facts import device_name, facts_of, subject_of
 from hidet.graph import evaluate, symbol, trace_from
 from hidet.graph.dims import size_symbol
@@ -222,14 +222,14 @@ def test_the_best_few_of_all_come_before_the_whole_space_of_any(monkeypatch):
     seen = []
 
     def search(self, subject, found, before):
-        seen.append((subject, self.turn.most))
-        level = 2 if self.turn.last else 0
-        names = list(found)[: self.turn.most]
+        seen.append((subject, self.round.most))
+        level = 2 if self.round.last else 0
+        names = list(found)[: self.round.most]
         return Record(level, names[0], tuple(Trial(name, 1.0) for name in names))
 
     monkeypatch.setattr(tuner.Tuner, "search", search)
     compiled(two_products(), 2)
-    few = turns.BEST
+    few = rounds.BEST
     assert [most for _, most in seen] == [few, few, 4 * few, 4 * few, None, None]
     one, other, *rest = (subject for subject, _ in seen)
     assert one != other

@@ -46,7 +46,7 @@ def model(calls):
 
 
 @pytest.mark.parametrize("rows", [1, 7])
-def test_graphs_and_functions_take_turns(rows):
+def test_graphs_and_functions_take_iterations(rows):
     calls = []
     graph, functions, text, label = model(calls)
     stages = staged(graph, functions)

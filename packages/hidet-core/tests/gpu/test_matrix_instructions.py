@@ -189,8 +189,8 @@ def tile_shape(rows, depth, of, swizzle, transposed):
 @script
 def stage(source, tile, k, rows, transposed):
     """Elements k of all rows, into a tile [rows, k] or [k, rows]."""
-    for turn in static(range(cdiv(rows, 128))):
-        row = threadIdx.x + 128 * turn
+    for iteration in static(range(cdiv(rows, 128))):
+        row = threadIdx.x + 128 * iteration
         if row < rows:
             if transposed:
                 tile[k, row] = source[row, k]

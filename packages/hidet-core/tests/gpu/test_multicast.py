@@ -29,12 +29,12 @@ NBYTES = ROWS * WIDTH * 2
 def produce(boxes, ring, full, empty, tiles, blocks, wrong):
     """This block's part of each tile, to all blocks; each expects the parts of all."""
     part = ROWS // blocks
-    for turn in range(tiles):
-        stage = turn % STAGES
+    for iteration in range(tiles):
+        stage = iteration % STAGES
         if wrong != "own":
-            mbarrier_wait(~empty[stage], (turn // STAGES + 1) % 2)
+            mbarrier_wait(~empty[stage], (iteration // STAGES + 1) % 2)
         mbarrier_arrive_expect_tx(~full[stage], NBYTES)
-        row = (clusterIdx.x * tiles + turn) * ROWS + clusterRank * part
+        row = (clusterIdx.x * tiles + iteration) * ROWS + clusterRank * part
         to_all = (1 << blocks) - 1
         into = ~ring[stage, clusterRank * part, 0]
         tma_load(into, boxes, (row, 0), ~full[stage], multicast=to_all)
@@ -44,12 +44,14 @@ def produce(boxes, ring, full, empty, tiles, blocks, wrong):
 def consume(y, ring, full, empty, tiles, blocks):
     """Add the block's number in the cluster; the stage is free when all blocks have read it."""
     thread = threadIdx.x
-    for turn in range(tiles):
-        stage = turn % STAGES
-        mbarrier_wait(~full[stage], turn // STAGES % 2)
+    for iteration in range(tiles):
+        stage = iteration % STAGES
+        mbarrier_wait(~full[stage], iteration // STAGES % 2)
         for row in range(ROWS):
             value = ring[stage, row, thread]
-            y[clusterRank, (clusterIdx.x * tiles + turn) * ROWS + row, thread] = value + clusterRank
+            y[clusterRank, (clusterIdx.x * tiles + iteration) * ROWS + row, thread] = (
+                value + clusterRank
+            )
         syncwarp()
         if thread % 32 < blocks:
             mbarrier_arrive_cluster(~empty[stage], thread % 32)

@@ -46,39 +46,39 @@ def load(x, ring, full, empty, tiles, depth):
 @script
 def reduce(ring, out, full, empty, order, ready, free, part, tiles, depth, careful):
     thread = threadIdx.x % WIDTH
-    turn = part
+    iteration = part
     for _ in range(blockIdx.x + part * gridDim.x, tiles, 2 * gridDim.x):
-        mbarrier_wait(~order[part], (turn // 2 + 1 - part) % 2)
+        mbarrier_wait(~order[part], (iteration // 2 + 1 - part) % 2)
         total = f32(0.0)
         for k in range(depth):
-            count = turn * depth + k
+            count = iteration * depth + k
             mbarrier_wait(~full[count % STAGES], count // STAGES % 2)
             total = total * 0.5 + ring[count % STAGES, thread]
             mbarrier_arrive(~empty[count % STAGES])
         mbarrier_arrive(~order[1 - part])
         if careful != "free":
-            mbarrier_wait(~free[part], (turn // 2 + 1) % 2)
+            mbarrier_wait(~free[part], (iteration // 2 + 1) % 2)
         out[part, thread] = total
         if careful != "fence":
             fence_proxy_async("shared::cta")
         mbarrier_arrive(~ready[part])
-        turn += 2
+        iteration += 2
 
 
 @script
 def store(y, out, ready, free, tiles, careful):
-    turn = 0
+    iteration = 0
     for tile in range(blockIdx.x, tiles, gridDim.x):
-        part = turn % 2
+        part = iteration % 2
         if careful != "ready":
-            mbarrier_wait(~ready[part], turn // 2 % 2)
+            mbarrier_wait(~ready[part], iteration // 2 % 2)
         cp_async_bulk_store(~y[tile, 0], ~out[part, 0], NBYTES)
         cp_async_bulk_commit_group()
         if careful != "read":
             cp_async_bulk_wait_group(1, read=True)
-        if turn > 0:
+        if iteration > 0:
             mbarrier_arrive(~free[1 - part])
-        turn += 1  # noqa: SIM113
+        iteration += 1  # noqa: SIM113
     if careful != "end":
         cp_async_bulk_wait_group(0, read=True)
 

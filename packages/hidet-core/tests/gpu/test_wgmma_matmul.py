@@ -41,17 +41,17 @@ CHUNK = 8
 
 def matmul(m, n, k):
     """a[m, k] · b[n, k], tiles by cp.async four deep, one group of products always under way."""
-    turns = cdiv(k, DEPTH)
+    iterations = cdiv(k, DEPTH)
     a_layout = wgmma_layout(f16, STAGES, ROWS, DEPTH)
     b_layout = wgmma_layout(f16, STAGES, COLUMNS, DEPTH)
     at = wgmma_c(COLUMNS)
 
     @script
-    def fetch(x, tile, stage, top, rows, turn):
+    def fetch(x, tile, stage, top, rows, iteration):
         row, column = threadIdx.x // 8, threadIdx.x % 8 * CHUNK
         limit = m if rows == ROWS else n
         for r in range(rows // 16):
-            there, here = top + row + r * 16, turn * DEPTH + column
+            there, here = top + row + r * 16, iteration * DEPTH + column
             taken = 0
             if there < limit:
                 taken = maximum(0, minimum(CHUNK, k - here)) * 2
@@ -67,25 +67,25 @@ def matmul(m, n, k):
         tile_b = shared_tensor(f16, (STAGES, COLUMNS, DEPTH), b_layout)
         sums = register_tensor(f32, COLUMNS // 2, init=0)
         for first in static(range(2)):
-            if first < turns:
+            if first < iterations:
                 fetch(a, tile_a, first, top, ROWS, first)
                 fetch(b, tile_b, first, left, COLUMNS, first)
             cp_async_commit_group()
         wgmma_fence(sums)
-        for turn in range(turns):
+        for iteration in range(iterations):
             cp_async_wait_group(1)
             fence_proxy_async()
             syncthreads()
-            one = wgmma_descriptor(~tile_a[turn % STAGES, 0, 0])
-            two = wgmma_descriptor(~tile_b[turn % STAGES, 0, 0])
+            one = wgmma_descriptor(~tile_a[iteration % STAGES, 0, 0])
+            two = wgmma_descriptor(~tile_b[iteration % STAGES, 0, 0])
             wgmma_fence()
             for deep in static(range(DEPTH // 16)):
                 wgmma(one.advance(32 * deep), two.advance(32 * deep), sums, "m64n128k16")
             wgmma_commit_group()
             wgmma_wait_group(1)
-            if turn + 2 < turns:
-                fetch(a, tile_a, (turn + 2) % STAGES, top, ROWS, turn + 2)
-                fetch(b, tile_b, (turn + 2) % STAGES, left, COLUMNS, turn + 2)
+            if iteration + 2 < iterations:
+                fetch(a, tile_a, (iteration + 2) % STAGES, top, ROWS, iteration + 2)
+                fetch(b, tile_b, (iteration + 2) % STAGES, left, COLUMNS, iteration + 2)
             cp_async_commit_group()
         wgmma_wait_group(0, sums)
         for v in static(range(COLUMNS // 2)):

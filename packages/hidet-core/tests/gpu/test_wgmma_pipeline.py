@@ -39,21 +39,21 @@ A_BYTES, B_BYTES = ROWS * DEPTH * 2, COLUMNS * DEPTH * 2
 
 
 @script
-def produce(a, b, tile_a, tile_b, full, empty, tiles, turns):
+def produce(a, b, tile_a, tile_b, full, empty, tiles, iterations):
     count = 0
     for tile in range(blockIdx.x, tiles, gridDim.x):
-        for turn in range(turns):
+        for iteration in range(iterations):
             stage = count % STAGES
             mbarrier_wait(~empty[stage], (count // STAGES + 1) % 2)
             mbarrier_arrive_expect_tx(~full[stage], A_BYTES + B_BYTES)
             into_a, into_b = ~tile_a[stage, 0, 0], ~tile_b[stage, 0, 0]
-            cp_async_bulk_load(into_a, ~a[tile, turn, 0], A_BYTES, ~full[stage])
-            cp_async_bulk_load(into_b, ~b[turn, 0], B_BYTES, ~full[stage])
+            cp_async_bulk_load(into_a, ~a[tile, iteration, 0], A_BYTES, ~full[stage])
+            cp_async_bulk_load(into_b, ~b[iteration, 0], B_BYTES, ~full[stage])
             count += 1
 
 
 @script
-def consume(c, tile_a, tile_b, full, empty, part, tiles, turns, behind):
+def consume(c, tile_a, tile_b, full, empty, part, tiles, iterations, behind):
     count = 0
     thread = threadIdx.x % 128
     sums, at = register_tensor(f32, COLUMNS // 2), wgmma_c(COLUMNS)
@@ -61,7 +61,7 @@ def consume(c, tile_a, tile_b, full, empty, part, tiles, turns, behind):
         for v in static(range(COLUMNS // 2)):
             sums[v] = 0.0
         wgmma_fence(sums)
-        for turn in range(turns):
+        for iteration in range(iterations):
             stage = count % STAGES
             mbarrier_wait(~full[stage], count // STAGES % 2)
             left = wgmma_descriptor(~tile_a[stage, part * 64, 0])
@@ -70,9 +70,9 @@ def consume(c, tile_a, tile_b, full, empty, part, tiles, turns, behind):
             for deep in static(range(DEPTH // 16)):
                 wgmma(left.advance(32 * deep), right.advance(32 * deep), sums, "m64n64k16")
             wgmma_commit_group()
-            # The products of the turn before are done: its tiles may be filled again.
+            # The products of the iteration before are done: its tiles may be filled again.
             wgmma_wait_group(1)
-            if turn >= behind and threadIdx.x % 32 == 0:
+            if iteration >= behind and threadIdx.x % 32 == 0:
                 mbarrier_arrive(~empty[(count + STAGES - behind) % STAGES])
             count += 1
         wgmma_wait_group(0, sums)
@@ -83,18 +83,18 @@ def consume(c, tile_a, tile_b, full, empty, part, tiles, turns, behind):
             c[tile, part * 64 + row, column] = sums[v]
 
 
-def pipeline(tiles, turns, behind=1):
-    """c[tile] = the sum over turns of a[tile, turn] · b[turn].
+def pipeline(tiles, iterations, behind=1):
+    """c[tile] = the sum over iterations of a[tile, iteration] · b[iteration].
 
-    Tiles are given back `behind` turns after their products were started.
+    Tiles are given back `behind` iterations after their products were started.
     """
     a_layout = wgmma_layout(f16, STAGES, ROWS, DEPTH)
     b_layout = wgmma_layout(f16, STAGES, COLUMNS, DEPTH)
 
     @script
     def kernel(
-        a: f16[tiles, turns, ROWS * DEPTH],
-        b: f16[turns, COLUMNS * DEPTH],
+        a: f16[tiles, iterations, ROWS * DEPTH],
+        b: f16[iterations, COLUMNS * DEPTH],
         c: f32[tiles, ROWS, COLUMNS],
     ) -> None:
         attr.cuda_grid_dim = BLOCKS
@@ -112,11 +112,11 @@ def pipeline(tiles, turns, behind=1):
         if threadIdx.x < 128:
             setmaxnreg_dec(40)
             if threadIdx.x == 0:
-                produce(a, b, tile_a, tile_b, full, empty, tiles, turns)
+                produce(a, b, tile_a, tile_b, full, empty, tiles, iterations)
         else:
             setmaxnreg_inc(232)
             part = threadIdx.x // 128 - 1
-            consume(c, tile_a, tile_b, full, empty, part, tiles, turns, behind)
+            consume(c, tile_a, tile_b, full, empty, part, tiles, iterations, behind)
 
     return kernel
 
@@ -131,16 +131,16 @@ def laid_out(tiles):
     return flat
 
 
-@pytest.mark.parametrize(("tiles", "turns"), [(5, 3), (3, 7)])
-def test_pipeline(tiles, turns, run):
+@pytest.mark.parametrize(("tiles", "iterations"), [(5, 3), (3, 7)])
+def test_pipeline(tiles, iterations, run):
     rng = np.random.default_rng(0)
-    a = rng.standard_normal((tiles, turns, ROWS, DEPTH)).astype(np.float16)
-    b = rng.standard_normal((turns, COLUMNS, DEPTH)).astype(np.float16)
+    a = rng.standard_normal((tiles, iterations, ROWS, DEPTH)).astype(np.float16)
+    b = rng.standard_normal((iterations, COLUMNS, DEPTH)).astype(np.float16)
     c = np.full((tiles, ROWS, COLUMNS), np.nan, np.float32)
-    *_, found = run(pipeline(tiles, turns), laid_out(a), laid_out(b), c)
+    *_, found = run(pipeline(tiles, iterations), laid_out(a), laid_out(b), c)
     a, b = a.astype(np.float64), b.astype(np.float64)
     exact = np.einsum("tnrk,nck->trc", a, b)
-    lost = np.einsum("tnrk,nck->trc", np.abs(a), np.abs(b)) * 2.0**-21 * 4 * turns
+    lost = np.einsum("tnrk,nck->trc", np.abs(a), np.abs(b)) * 2.0**-21 * 4 * iterations
     assert (np.abs(found - exact) <= lost).all()
 
 

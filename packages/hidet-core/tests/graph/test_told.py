@@ -113,7 +113,7 @@ def test_a_size_is_told_by_one_integer():
 def test_bodies_have_sizes_of_their_own_data():
     x = hidet.symbol((4,), name="x")
     (last,), _, _ = ops.loop(
-        lambda turn, y: (None, [y + ops.sum(ops.nonzero(y))], []), [x], trips=3
+        lambda iteration, y: (None, [y + ops.sum(ops.nonzero(y))], []), [x], trips=3
     )
     graph = hidet.trace_from(last, x)
     assert not graph.told
@@ -130,7 +130,7 @@ def test_a_body_is_told_what_is_assumed_of_its_sizes():
     with assuming() as guards:
         kept = ops.nonzero(x)[:, 0]
         (last,), _, _ = ops.loop(
-            lambda turn, z: (None, [z + ops.take(z, [ops.nonzero(z)[:, 0]])], []), [y], trips=2
+            lambda iteration, z: (None, [z + ops.take(z, [ops.nonzero(z)[:, 0]])], []), [y], trips=2
         )
         graph = guarded(FlowGraph([x, y], [last, kept]), guards)
     (body,) = [each.op.body for each in graph.nodes if each.op.name == "loop"]
@@ -145,7 +145,7 @@ def test_a_body_is_told_what_is_assumed_of_its_sizes():
 def test_bodies_read_sizes_that_are_told_around_them():
     x = hidet.symbol((6,), name="x")
     kept = ops.take(x, [ops.nonzero(ops.relu(x))[:, 0]])
-    (doubled,), _, _ = ops.loop(lambda turn, y: (None, [y * 2.0], []), [kept], trips=3)
+    (doubled,), _, _ = ops.loop(lambda iteration, y: (None, [y * 2.0], []), [kept], trips=3)
     graph = hidet.trace_from([doubled], [x])
     given = np.asarray([1, -1, 2, 0, 3, -4], np.float32)
     np.testing.assert_array_equal(evaluate(graph, given)[0], [8, 16, 24])

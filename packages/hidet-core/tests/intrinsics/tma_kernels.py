@@ -76,15 +76,15 @@ def loads(of, positions, offsets=(), cache=None):
             mbarrier_init(bar, 1)
             fence_mbarrier_init()
         syncthreads()
-        for turn, position in static(list(enumerate(positions))):
+        for iteration, position in static(list(enumerate(positions))):
             if threadIdx.x == 0:
                 tma_prefetch(tiles, position, offsets=offsets)
                 mbarrier_arrive_expect_tx(bar, of.nbytes)
                 tma_load(box, tiles, position, bar, offsets=offsets, cache=cache)
-            mbarrier_wait(bar, turn % 2)
+            mbarrier_wait(bar, iteration % 2)
             for i in range((count + THREADS - 1) // THREADS):
                 if i * THREADS + threadIdx.x < count:
-                    y[turn, i * THREADS + threadIdx.x] = box[i * THREADS + threadIdx.x]
+                    y[iteration, i * THREADS + threadIdx.x] = box[i * THREADS + threadIdx.x]
             syncthreads()
 
     return kernel.ir_module()
@@ -102,10 +102,10 @@ def stores(of, positions, how=None, cache=None):
         attr.cuda_block_dim = THREADS
         tiles = mapped(of, y)
         box = shared_tensor(of.dtype, held)
-        for turn, position in static(list(enumerate(positions))):
+        for iteration, position in static(list(enumerate(positions))):
             for i in range((count + THREADS - 1) // THREADS):
                 if i * THREADS + threadIdx.x < count:
-                    box[i * THREADS + threadIdx.x] = x[turn, i * THREADS + threadIdx.x]
+                    box[i * THREADS + threadIdx.x] = x[iteration, i * THREADS + threadIdx.x]
             fence_proxy_async("shared::cta")
             syncthreads()
             if threadIdx.x == 0:
@@ -135,7 +135,7 @@ def pipeline(rows=64, width=64, stages=4):
     """y = 2 x by blocks that each walk along a row of tiles.
 
     A producer warp loads through a ring of stages, two consumer warps compute into two buffers in
-    turn, and one of their threads stores these.
+    iteration, and one of their threads stores these.
     """
     m, n = Var("m", i32), Var("n", i32)
     each = rows * width // 64
@@ -151,37 +151,37 @@ def pipeline(rows=64, width=64, stages=4):
         out = shared_tensor(f16, (2, rows * width))
         full = shared_tensor(u64, stages)
         empty = shared_tensor(u64, stages)
-        turns = (n + width - 1) // width
+        iterations = (n + width - 1) // width
         row = blockIdx.x * rows
         prepare(full, empty, stages)
         if threadIdx.x < 32:
             if threadIdx.x == 0:
-                for turn in range(turns):
-                    stage = turn % stages
-                    mbarrier_wait(~empty[stage], (turn // stages + 1) % 2)
+                for iteration in range(iterations):
+                    stage = iteration % stages
+                    mbarrier_wait(~empty[stage], (iteration // stages + 1) % 2)
                     mbarrier_arrive_expect_tx(~full[stage], rows * width * 2)
                     tma_load(
-                        ~ring[stage, 0], source, (row, turn * width), ~full[stage],
+                        ~ring[stage, 0], source, (row, iteration * width), ~full[stage],
                         cache="evict_first",
                     )  # fmt: skip
         else:
             thread = threadIdx.x - 32
-            for turn in range(turns):
-                stage = turn % stages
-                mbarrier_wait(~full[stage], turn // stages % 2)
+            for iteration in range(iterations):
+                stage = iteration % stages
+                mbarrier_wait(~full[stage], iteration // stages % 2)
                 if thread == 0:
                     cp_async_bulk_wait_group(1, read=True)
                 barrier_sync(1, 64)
                 for i in range(each):
                     at = i * 64 + thread
-                    out[turn % 2, at] = ring[stage, at] * 2.0
+                    out[iteration % 2, at] = ring[stage, at] * 2.0
                 syncwarp()
                 if thread % 32 == 0:
                     mbarrier_arrive(~empty[stage])
                 fence_proxy_async("shared::cta")
                 barrier_sync(1, 64)
                 if thread == 0:
-                    tma_store(result, (row, turn * width), ~out[turn % 2, 0])
+                    tma_store(result, (row, iteration * width), ~out[iteration % 2, 0])
                     cp_async_bulk_commit_group()
             if thread == 0:
                 cp_async_bulk_wait_group(0)

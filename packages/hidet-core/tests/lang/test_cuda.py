@@ -78,7 +78,7 @@ def test_what_is_evaluated_before_an_effect_is_read_before_it():
         a[x_1] = (earlier_1 + value)""")
 
 
-def test_an_effect_in_the_condition_of_a_loop_happens_in_each_turn():
+def test_an_effect_in_the_condition_of_a_loop_happens_in_each_iteration():
     @script
     def kernel(a: i32[8]):
         attr.cuda_block_dim = 32

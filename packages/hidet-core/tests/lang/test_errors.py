@@ -175,7 +175,7 @@ def loop_over_list(a: f32[8]):
         a[i] = 0
 
 
-@case("i, j", "the loop gives 3 numbers in each turn")
+@case("i, j", "the loop gives 3 numbers in each iteration")
 def wrong_number_of_loop_variables(a: f32[8]):
     for i, j in grid(2, 2, 2):
         a[i + j] = 0

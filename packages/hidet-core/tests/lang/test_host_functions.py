@@ -22,14 +22,14 @@ def counting(step):
     """A host function around a kernel that adds a number to a tensor."""
 
     @script
-    def host(a: f32[size], turns: i32, most: f32):
+    def host(a: f32[size], iterations: i32, most: f32):
         attr.func_kind = "public"
         if size > 40:
             step(a, 100.0)
-        elif turns == 0:
+        elif iterations == 0:
             step(a, 1000.0)
         else:
-            for i in range(turns):
+            for i in range(iterations):
                 if i == 3:
                     break
                 step(a, i + 1)
@@ -43,9 +43,13 @@ def counting(step):
     return host
 
 
-def expected(count, turns, most):
+def expected(count, iterations, most):
     value = (
-        100.0 if count > 40 else 1000.0 if turns == 0 else float(sum(range(1, 1 + min(turns, 3))))
+        100.0
+        if count > 40
+        else 1000.0
+        if iterations == 0
+        else float(sum(range(1, 1 + min(iterations, 3))))
     )
     total = 1.0
     while total < most:
@@ -60,10 +64,10 @@ def expected(count, turns, most):
 @pytest.mark.parametrize("count", [1, 33, 50])
 def test_branches_and_loops_on_sizes_and_numbers(step, target, count):
     function = hidet.driver.build_ir_module(counting(step).ir_module(), target=target)
-    for turns, most in [(0, 0.0), (2, 5.0), (7, 40.0)]:
+    for iterations, most in [(0, 0.0), (2, 5.0), (7, 40.0)]:
         x = np.zeros(count, np.float32)
-        function(x, turns, most)
-        assert x.tolist() == [expected(count, turns, most)] * count
+        function(x, iterations, most)
+        assert x.tolist() == [expected(count, iterations, most)] * count
 
 
 @script

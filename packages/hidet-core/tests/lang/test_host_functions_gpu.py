@@ -16,10 +16,10 @@ DEVICE = "cuda:0"
 
 
 @script
-def stepped(a: f32[size], b: f32[parts], turns: i32):
+def stepped(a: f32[size], b: f32[parts], iterations: i32):
     attr.func_kind = "public"
     once = tensor(f32, (cdiv(size, 2),), "global")
-    for i in range(turns):
+    for i in range(iterations):
         if i % 2 == 0:
             added(a, i + 1)
     if size < 8:
@@ -29,18 +29,18 @@ def stepped(a: f32[size], b: f32[parts], turns: i32):
         halves(once, b)
 
 
-def expected(x, turns):
-    x = x + sum(i + 1 for i in range(turns) if i % 2 == 0)
+def expected(x, iterations):
+    x = x + sum(i + 1 for i in range(iterations) if i % 2 == 0)
     times = 1 if len(x) < 8 else 2
     for _ in range(times):
         x = np.pad(x, (0, len(x) % 2)).reshape(-1, 2).sum(1)
     return x
 
 
-def outcome(function, x, turns):
-    wanted = expected(x, turns)
+def outcome(function, x, iterations):
+    wanted = expected(x, iterations)
     given, result = to_device(x, DEVICE), to_device(np.zeros(len(wanted), np.float32), DEVICE)
-    function(given, result, turns)
+    function(given, result, iterations)
     return array_of(result), wanted
 
 
@@ -51,8 +51,8 @@ def function():
 
 @pytest.mark.parametrize("count", [1, 7, 8, 33, 1029])
 def test_sizes_and_numbers_decide(function, count):
-    for turns in (0, 1, 5):
-        found, wanted = outcome(function, np.arange(count, dtype=np.float32), turns)
+    for iterations in (0, 1, 5):
+        found, wanted = outcome(function, np.arange(count, dtype=np.float32), iterations)
         assert found.tolist() == wanted.tolist()
 
 

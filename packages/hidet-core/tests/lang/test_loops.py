@@ -114,7 +114,7 @@ def test_static_loops_are_written_out():
     assert body(kernel) == "a[0] = -1.0\na[1] = 2.0"
 
 
-def test_a_name_in_a_static_loop_is_another_variable_in_each_turn():
+def test_a_name_in_a_static_loop_is_another_variable_in_each_iteration():
     @script
     def kernel(a: f16[256], c: f16[256]):
         attr.cuda_block_dim = 32

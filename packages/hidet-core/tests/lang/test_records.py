@@ -132,7 +132,7 @@ def test_records_within_records_are_the_same_ones():
     assert run(kernel, x, np.zeros(LANES, np.float32)) == (x[::-1] + 8).tolist()
 
 
-def test_a_loop_turns_as_often_as_was_said_before_it():
+def test_a_loop_iterations_as_often_as_was_said_before_it():
     @script
     def kernel(y: i32[2]):
         attr.cuda_block_dim = 1

@@ -49,14 +49,14 @@ def test_branches_are_traced_apart_and_what_they_read_is_captured_once():
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("trips", [0, 1, 2, 7])
-def test_a_loop_runs_so_many_turns_as_a_tensor_says(trips, target):
+def test_a_loop_runs_so_many_iterations_as_a_tensor_says(trips, target):
     x, n = symbol((3,)), symbol((), "int64")
 
-    def body(turn, a, b):
-        return None, (b, a + b * 0.5), (a * ops.cast(turn, a.dtype),)
+    def body(iteration, a, b):
+        return None, (b, a + b * 0.5), (a * ops.cast(iteration, a.dtype),)
 
-    carried, rows, turns = ops.loop(body, (x, x * 2.0), trips=n, most=8)
-    graph = trace_from([*carried, *rows, turns], [x, n])
+    carried, rows, iterations = ops.loop(body, (x, x * 2.0), trips=n, most=8)
+    graph = trace_from([*carried, *rows, iterations], [x, n])
     *_, count = check(graph, values(3), np.int64(trips), target=target)
     assert count == trips
 
@@ -91,12 +91,12 @@ def test_a_scan_goes_through_any_number_of_rows(length, reverse, target):
 def test_loops_and_branches_lie_within_each_other(target):
     x = symbol(("n", 2))
 
-    def inner(turn, h):
+    def inner(iteration, h):
         more = ops.if_(ops.sum(h) > 1.0, lambda: h * 0.5, lambda: h + x)
         return None, (more,), ()
 
-    def outer(turn, h):
-        (h,), _, _ = ops.loop(inner, [h], trips=turn + 1)
+    def outer(iteration, h):
+        (h,), _, _ = ops.loop(inner, [h], trips=iteration + 1)
         return None, (h,), (ops.sum(h),)
 
     (last,), (sums,), _ = ops.loop(outer, [x], trips=4)
@@ -148,7 +148,7 @@ def test_what_does_not_fit_through_the_border_is_refused():
         ops.loop(lambda t, v: (None, (ops.sum(v),), ()), [x], trips=3)
     with pytest.raises(BadArgument, match="nothing ends the loop"):
         ops.loop(lambda t, v: (None, (v,), ()), [x])
-    with pytest.raises(BadArgument, match="before its first turn and after each"):
+    with pytest.raises(BadArgument, match="before its first iteration and after each"):
         ops.loop(lambda t, v: (yes, (v,), ()), [x], trips=3)
     with pytest.raises(BadArgument, match="nothing ends the loop"):
         ops.loop(lambda t, v: (None, (v,), (v,)), [x])

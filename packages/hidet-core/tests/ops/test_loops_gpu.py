@@ -61,12 +61,12 @@ def test_a_scan_goes_through_rows(length):
 def test_loops_and_branches_lie_within_each_other():
     x = symbol(("n", 2), device="cuda")
 
-    def inner(turn, h):
+    def inner(iteration, h):
         more = ops.if_(ops.sum(h) > 1.0, lambda: h * 0.5, lambda: h + x)
         return None, (more,), ()
 
-    def outer(turn, h):
-        (h,), _, _ = ops.loop(inner, [h], trips=turn + 1)
+    def outer(iteration, h):
+        (h,), _, _ = ops.loop(inner, [h], trips=iteration + 1)
         return None, (h,), (ops.sum(h),)
 
     (last,), (sums,), _ = ops.loop(outer, [x], trips=4)
@@ -87,22 +87,22 @@ def parts_of(graph):
 def test_a_bounded_loop_is_one_launch_with_what_is_around_it():
     x, n = symbol((129,), device="cuda"), symbol((), "int64", device="cuda")
 
-    def body(turn, a, b):
-        return None, (b, a + b * 0.5), (a * ops.cast(turn, a.dtype),)
+    def body(iteration, a, b):
+        return None, (b, a + b * 0.5), (a * ops.cast(iteration, a.dtype),)
 
-    carried, rows, turns = ops.loop(body, (ops.exp(x), x * 2.0), trips=n, most=700)
-    results = [*carried, *rows, turns, ops.exp(carried[0] * 0.0)]
+    carried, rows, iterations = ops.loop(body, (ops.exp(x), x * 2.0), trips=n, most=700)
+    results = [*carried, *rows, iterations, ops.exp(carried[0] * 0.0)]
     for trips in (0, 1, 2, 7):
         check(results, [x, n], values(129), np.int64(trips))
     assert set(parts_of(trace_from(results, [x, n]))) == {"Segment"}
 
 
-@pytest.mark.parametrize("turns", [3, 4, 5, 9])
-def test_the_host_looks_for_relaunch(turns, monkeypatch):
+@pytest.mark.parametrize("iterations", [3, 4, 5, 9])
+def test_the_host_looks_for_relaunch(iterations, monkeypatch):
     for module in ("graphs.region", "programs.relaunch", "programs.stream_program"):
         monkeypatch.setattr(f"hidet.runtime.{module}.ITERATIONS", 4)
     x = symbol((7,), device="cuda")
-    (y,) = ops.while_loop(lambda v: ops.sum(v) < 7 * turns, lambda v: (v + 1.0,), x)
+    (y,) = ops.while_loop(lambda v: ops.sum(v) < 7 * iterations, lambda v: (v + 1.0,), x)
     check([y, ops.exp(y * 0.01)], x, np.zeros(7, np.float32))
 
 
@@ -110,7 +110,7 @@ def test_what_the_graph_reads_and_writes_may_lie_elsewhere_each_time():
     x = symbol((257, 3), device="cuda")
     w = asarray(values(3, 3)).to("cuda")
 
-    def body(turn, h, k):
+    def body(iteration, h, k):
         return None, (ops.tanh(h @ w + k), k + 1.0), ()
 
     (h, k), _, _ = ops.loop(body, [x, x * 0.1], trips=5)
@@ -124,11 +124,11 @@ def test_what_the_graph_reads_and_writes_may_lie_elsewhere_each_time():
             assert_close(tensor.cpu().numpy(), each, tensor.dtype, 64)
 
 
-def test_a_loop_of_a_thousand_turns_is_right_in_the_graph_and_driven_by_the_host(monkeypatch):
+def test_a_loop_of_a_thousand_iterations_is_right_in_the_graph_and_driven_by_the_host(monkeypatch):
     x = symbol((7,), device="cuda")
 
-    def body(turn, v):
-        return None, (v * 0.99 + ops.cast(turn, v.dtype) * 0.001,), ()
+    def body(iteration, v):
+        return None, (v * 0.99 + ops.cast(iteration, v.dtype) * 0.001,), ()
 
     (y,), _, _ = ops.loop(body, [x], trips=1000)
     check(y, x, values(7))
@@ -142,7 +142,7 @@ def test_a_loop_of_a_thousand_turns_is_right_in_the_graph_and_driven_by_the_host
 def test_a_loop_becomes_part_of_a_capture():
     x, n = symbol((129,), device="cuda"), symbol((), "int64", device="cuda")
     (y,), _, _ = ops.loop(
-        lambda turn, v: (None, (v * 0.5 + 1.0,), ()), [ops.exp(x)], trips=n, most=50
+        lambda iteration, v: (None, (v * 0.5 + 1.0,), ()), [ops.exp(x)], trips=n, most=50
     )
     graph = trace_from(ops.if_(ops.sum(y) > 0.0, lambda: y * 3.0, lambda: y), [x, n])
     inputs = [asarray(values(129)).to("cuda"), asarray(np.int64(7)).to("cuda")]

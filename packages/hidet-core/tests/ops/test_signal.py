@@ -46,7 +46,7 @@ def test_products_of_factors_are_nearly_as_precise_as_ffts(size):
     z = x[..., 0].astype(np.float64) + 1j * x[..., 1]
     for inverse, function in ((False, np.fft.fft), (True, np.fft.ifft)):
         wanted = function(z)
-        found = run(lambda v, turn=inverse: ops.dft(v, inverse=turn), x)
+        found = run(lambda v, iteration=inverse: ops.dft(v, inverse=iteration), x)
         off = np.abs(found[..., 0] + 1j * found[..., 1] - wanted).max()
         assert off <= 4 * 1.3e-7 * np.abs(wanted).max()
 

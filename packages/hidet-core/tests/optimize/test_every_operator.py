@@ -1,5 +1,5 @@
 """Every operator behind a convolution, and behind two products of one operand: what graph passes
-turn and merge there, they may only where the operator means the same after it."""
+iteration and merge there, they may only where the operator means the same after it."""
 
 import numpy as np
 import pytest

@@ -251,9 +251,11 @@ def test_other_uses_of_isnan_stay():
         assert "softmax" in kinds(find_attention(normalize(graph)))
 
 
-@pytest.mark.parametrize("turn", [lambda k: ops.transpose(k) * 0.5, lambda k: ops.transpose(k / 2)])
-def test_operands_that_are_scaled_each(turn):
-    scores = ops.matmul(Q * 0.25, turn(K))
+@pytest.mark.parametrize(
+    "transposed", [lambda k: ops.transpose(k) * 0.5, lambda k: ops.transpose(k / 2)]
+)
+def test_operands_that_are_scaled_each(transposed):
+    scores = ops.matmul(Q * 0.25, transposed(K))
     after = found(trace_from([ops.matmul(ops.softmax(scores, -1), V)], (Q, K, V)))
     assert kinds(after)[-1] == "attention"
     factor = after.nodes[-1].op.scale

@@ -41,7 +41,7 @@ def test_the_text_before_and_after():
 
 
 @pytest.mark.parametrize("bias", [True, False])
-def test_a_bias_takes_turns_too(bias):
+def test_a_bias_takes_iterations_too(bias):
     x = symbol((2, 3, 8))
     before = trace_from([gated(x, 5, bias)], [x])
     after = merge_gates(before)

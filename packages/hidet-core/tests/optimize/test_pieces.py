@@ -22,7 +22,7 @@ MOVED = {
     "columns beside columns": (lambda: ops.concat([A, C, D], 1), 3),
     "in turns": (lambda: ops.reshape(ops.stack([A, C], 1), (6, 4)), 2),
     "parts of parts": (lambda: ops.concat([ops.concat([A, C], 1), E], 0), 3),
-    "turns of parts": (lambda: ops.stack([ops.concat([A, C], 0), F], 1), 3),
+    "iterations of parts": (lambda: ops.stack([ops.concat([A, C], 0), F], 1), 3),
     "channels last": (lambda: ops.permute(WEIGHT, (0, 2, 3, 1)), 1),
     "other shapes": (lambda: ops.concat([ops.reshape(A, (12,)), ops.reshape(B, (20,))], 0), 2),
     "turned, then joined": (lambda: ops.concat([ops.transpose(A), ops.transpose(C)], 0), 2),

@@ -100,9 +100,9 @@ def written_with_channels_last():
 
 def rows_times_a_weight():
     by = weight(8, 6)
-    turn = lambda h, row: (ops.tanh(ops.matmul(row, by) + h), ())
-    long = ops.concat([X] * 64, 0)  # fewer turns would be written out one by one
-    return list(ops.scan(turn, [ops.zeros((3, 6))], [long])[0])
+    iteration = lambda h, row: (ops.tanh(ops.matmul(row, by) + h), ())
+    long = ops.concat([X] * 64, 0)  # fewer iterations would be written out one by one
+    return list(ops.scan(iteration, [ops.zeros((3, 6))], [long])[0])
 
 
 GRAPHS = {

@@ -26,12 +26,12 @@ def network(step: Callable[..., list[Tensor]], rows: int | str = 5, batch: int =
     with tracing():
         state = [ops.zeros((batch, 6)) for _ in range(2)]
 
-        def turn(*now: Tensor) -> tuple[list[Tensor], list[Tensor]]:
+        def iteration(*now: Tensor) -> tuple[list[Tensor], list[Tensor]]:
             *states, row = now
             after = step(row, *states)
             return after, after[:1]
 
-        last, results = ops.scan(turn, state, [x])
+        last, results = ops.scan(iteration, state, [x])
         return FlowGraph([x], [*results, *last])
 
 
@@ -135,16 +135,16 @@ def test_parts_that_are_read_otherwise_stay() -> None:
     assert count(body, Matmul, Linear) == 3  # the row's product is ahead
 
 
-def test_rows_that_no_turn_may_read_are_not_multiplied() -> None:
+def test_rows_that_no_iteration_may_read_are_not_multiplied() -> None:
     x = symbol((1000, 2, 4), "float32", "cpu", name="x")
     n = symbol((), "int64", "cpu", name="n")
     w = asarray(random(4, 6))
     with tracing():
 
-        def turn(at: Tensor, h: Tensor) -> tuple[None, list[Tensor], tuple[()]]:
+        def iteration(at: Tensor, h: Tensor) -> tuple[None, list[Tensor], tuple[()]]:
             return None, [ops.tanh(ops.add(ops.matmul(ops.take(x, (at,)), w), h))], ()
 
-        (last,), _, _ = ops.loop(turn, [ops.zeros((2, 6))], trips=n)
+        (last,), _, _ = ops.loop(iteration, [ops.zeros((2, 6))], trips=n)
         graph = FlowGraph([x, n], [last])
     assert recurrent_cells(graph) is graph
 

@@ -42,7 +42,7 @@ def matmul(m, n, k, tile=16, depth=8, each=2) -> Kernel:
     step, i, j, s = (Var(name, i32) for name in ("step", "i", "j", "s"))
     top, left = DOWN * tile, ACROSS * tile
     product = Load(sums, (i, j)) + Load(tile_a, (i, s)) * Load(tile_b, (s, j))
-    turn = (
+    iteration = (
         ForTasks(
             (i, s), copy_a, THREAD, (Store(tile_a, (i, s), Get(a, (top + i, step * depth + s))),)
         ),
@@ -58,7 +58,7 @@ def matmul(m, n, k, tile=16, depth=8, each=2) -> Kernel:
         Declare(tile_a),
         Declare(tile_b),
         Declare(sums, Const(0.0, f32)),
-        For(step, ceil_div(k, depth), turn),
+        For(step, ceil_div(k, depth), iteration),
         ForTasks((i, j), mine, THREAD, (put,)),
     )
     size = grid(ceil_div(n, tile), ceil_div(m, tile), threads=workers)

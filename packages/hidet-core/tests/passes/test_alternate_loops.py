@@ -18,7 +18,7 @@ j, at = Var("j", i32), Var("at", i32)
 
 
 def kernel(extent, period, kind=KernelKind.CPU):
-    """y[j] is x[j // period], or its negative in the first turn of each period."""
+    """y[j] is x[j // period], or its negative in the first iteration of each period."""
     x, y = Var("x", f32[extent]), Var("y", f32[extent])
     value = Load(x, (at,))
     chosen = Select(Less(j % constant(period, i32), constant(1, i32)), -value, value)
@@ -57,7 +57,7 @@ def test_kernels_for_gpus_stay():
 
 
 @pytest.mark.parametrize("extent", [16, 129, 258])
-def test_neighbours_that_read_one_element_are_a_turn(extent):
+def test_neighbours_that_read_one_element_are_a_iteration(extent):
     x, y = Var("x", f32[extent]), Var("y", f32[extent])
     read = Store(y, (j,), Load(x, (j // 2,)))
     before = Kernel(

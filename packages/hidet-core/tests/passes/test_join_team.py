@@ -49,7 +49,7 @@ def test_loops_inside_are_looked_at_by_themselves():
     assert kinds(parallel(ENOUGH, inner)) == [LoopKind.PARALLEL, LoopKind.PARALLEL]
 
 
-def test_operations_are_counted_with_their_turns():
+def test_operations_are_counted_with_their_iterations():
     once = operations(COPY)
     assert operations(For(i, wrap(10), (COPY,))) == 10 * (1 + once)
 

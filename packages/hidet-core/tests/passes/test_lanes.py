@@ -14,7 +14,7 @@ def test_lanes_differ_in_the_loop_variable():
     lanes = Lanes(v, 4)
     assert lanes.depends(v * 2)
     assert not lanes.depends(i * 2)
-    assert lanes.turn(i + v, 2) is i + 2
+    assert lanes.in_lane(i + v, 2) is i + 2
 
 
 def test_declared_names_are_each_lanes_own():
@@ -25,7 +25,7 @@ def test_declared_names_are_each_lanes_own():
     assert len(set(own)) == 2
     assert lanes.names(s) == own
     assert lanes.depends(s)
-    assert lanes.turn(s + 1.0, 1) is own[1] + 1.0
+    assert lanes.in_lane(s + 1.0, 1) is own[1] + 1.0
 
 
 def test_loads_are_found_with_their_conditions():

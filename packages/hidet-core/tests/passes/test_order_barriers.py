@@ -65,14 +65,14 @@ def test_nothing_to_do_is_the_same_kernel():
 
 
 def test_same_meaning(kernels, agree):
-    turn = (
+    iteration = (
         barrier(),
         Store(s, (THREAD,), Load(s, (THREAD,)) + 1.0),
         barrier(),
         barrier(),
         Store(x, (THREAD,), Load(s, (31 - THREAD,))),
     )
-    body = (Declare(s), barrier(), FIRST, For(i, wrap(3), turn))
+    body = (Declare(s), barrier(), FIRST, For(i, wrap(3), iteration))
     kernel = Kernel("k", (x,), body, launch=kernels.grid(threads=32))
     last = agree(kernel, [(32,)], [order_barriers])
     assert sum(1 for _ in find(last.body, Invoke)) == 2

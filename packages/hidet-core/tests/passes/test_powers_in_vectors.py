@@ -41,7 +41,7 @@ def vectors_of(made):
     return sum(each.lanes == LANES for each in find(made.body, Load))
 
 
-def scalar_turns(made):
+def scalar_iterations(made):
     loops = [each for each in find(made.body, For) if each.kind is LoopKind.VECTOR]
     return [int(each.extent.value) for each in loops]
 
@@ -65,7 +65,7 @@ def test_powers_are_computed_in_vectors(name):
     made, loads, rest = CASES[name]
     after = powers_in_vectors(LANES)(made)
     assert vectors_of(after) == loads
-    assert scalar_turns(after) == rest
+    assert scalar_iterations(after) == rest
     np.testing.assert_array_equal(result(after), result(made))
 
 
@@ -89,7 +89,7 @@ def test_extents_that_calls_tell_have_a_rest(n):
 OTHERS = {
     "no power": kernel(stored(HERE * 2.0)),
     "another function": kernel(stored(POWER + call("sin", HERE))),
-    "few turns": kernel(stored(POWER), extent=7),
+    "few iterations": kernel(stored(POWER), extent=7),
     "not side by side": kernel(stored(call("exp", Load(X, (J * 2,))))),
     "written apart": kernel(stored(POWER, J * 2)),
     "one place": kernel(stored(POWER, constant(0, i32))),

@@ -175,7 +175,7 @@ def test_where_nothing_may_be_there_nothing_is_read():
 
 
 def open_batch(extent):
-    """Every other column of row `i // 3` of x[n, 7], in a loop of so many turns around."""
+    """Every other column of row `i // 3` of x[n, 7], in a loop of so many iterations around."""
     n, i = Var("n", i32), Var("i", i32)
     x, y = Var("x", f32[n, 7]), Var("y", f32[n, 3, 4])
     read = Load(x, (FloorDiv(i, number(3)), j * 2 - 1))
@@ -189,7 +189,7 @@ def open_batch(extent):
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 5])
-def test_an_open_size_is_not_zero_where_a_loop_around_has_a_turn(size):
+def test_an_open_size_is_not_zero_where_a_loop_around_has_a_iteration(size):
     before = open_batch(lambda n: n * 3)
     after = read_anyway(before)
     assert not any(isinstance(each.then, Load) for each in find(after.body, Select))

@@ -1,4 +1,4 @@
-"""Conditions out of vector loops: those of the turn, those of none, and those that stay."""
+"""Conditions out of vector loops: those of the iteration, those of none, and those that stay."""
 
 import numpy as np
 import pytest
@@ -53,7 +53,7 @@ def test_the_same_is_written_as_before(number):
     np.testing.assert_array_equal(result(after), result(before))
 
 
-def test_full_turns_have_no_condition_and_others_a_mask():
+def test_full_iterations_have_no_condition_and_others_a_mask():
     (choice,) = (each for each in find(shorten_loops(CASES[1]).body, If) if each.otherwise)
     (full,), (masked,) = choice.then, choice.otherwise
     assert not list(find(full.body, If))
@@ -61,7 +61,7 @@ def test_full_turns_have_no_condition_and_others_a_mask():
     assert mask.condition.a is masked.var
 
 
-def test_a_condition_on_no_turn_is_asked_once():
+def test_a_condition_on_no_iteration_is_asked_once():
     made = shorten_loops(CASES[-1])
     (outer,) = made.body
     assert isinstance(outer.body[1], If)
@@ -105,6 +105,6 @@ def test_other_loops_and_kernels_stay():
         (Less(FloorDiv(j, number(2)) + FloorDiv(j, number(3)), number(9)), None),
     ],
 )
-def test_the_turns_below_a_bound(condition, end):
+def test_the_iterations_below_a_bound(condition, end):
     found = bound(condition, j)
     assert (found is None and end is None) or found is number(end)

@@ -39,7 +39,7 @@ def test_indices_use_loops_and_launch_sizes(kernels):
     assert simple(kernels, body) == "  for i in 4:\n    x[(i + threadIdx.x)] = 0.0"
 
 
-def test_loops_of_no_or_one_turn(kernels):
+def test_loops_of_no_or_one_iteration(kernels):
     assert simple(kernels, For(i, wrap(1), (put(i + 3),))) == "  x[3] = 0.0"
     assert simple(kernels, For(i, wrap(0), (put(i),)), put(1)) == "  x[1] = 0.0"
     assert "for" in simple(kernels, For(i, wrap(1), (If(THREAD < 2, (Break(),)), put(i))))
@@ -118,15 +118,15 @@ def test_sizes_are_not_negative(kernels):
     assert simple(kernels, If(n >= 0, (put(1),)), params=kernel_params) == "  x[1] = 0.0"
 
 
-@pytest.mark.parametrize("turns", [0, 1, 3])
-def test_same_meaning(kernels, agree, turns):
+@pytest.mark.parametrize("iterations", [0, 1, 3])
+def test_same_meaning(kernels, agree, iterations):
     number = BLOCK * 8 + THREAD
     value = select(number % 4 < 2, (number // 4 * 4 + number % 4 + i).cast(f32), Load(x, (number,)))
     body = (
         Declare(j, number % 8),
-        For(i, wrap(turns), (If(j < 7, (Store(x, (number,), value),), (put(number, 1.0),)),)),
+        For(i, wrap(iterations), (If(j < 7, (Store(x, (number,), value),), (put(number, 1.0),)),)),
         Declare(c, wrap(0)),
-        While(c < turns, (Assign(c, c + 2),)),
+        While(c < iterations, (Assign(c, c + 2),)),
         Store(x, (number + 32,), c.cast(f32)),
     )
     kernel = Kernel("k", (x,), body, launch=kernels.grid(4, threads=8))

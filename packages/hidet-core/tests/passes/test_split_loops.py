@@ -133,10 +133,12 @@ def test_where_a_condition_changes(kind, step, limit, over):
     quotient = at if over == 1 else FloorDiv(at, number(over))
     pair = (quotient, number(limit)) if kind is Less else (number(limit), quotient)
     found = threshold(kind(*pair), J)
-    for turn in range(-20, 20):
-        value = (turn * step + 2) // over
+    for iteration in range(-20, 20):
+        value = (iteration * step + 2) // over
         holds = value < limit if kind is Less else limit <= value
-        assert holds == ((turn >= found.limit.value) if found.begins else turn < found.limit.value)
+        assert holds == (
+            (iteration >= found.limit.value) if found.begins else iteration < found.limit.value
+        )
 
 
 def held(at, how):

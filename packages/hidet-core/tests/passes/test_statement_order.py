@@ -22,7 +22,7 @@ def test_sums_that_one_statement_adds_to():
     assert goes_by_statement((Store(held, (wrap(0),), Load(held, (wrap(0),)) + Load(x, (i,))),))
 
 
-def test_what_a_turn_leaves_for_the_next_one():
+def test_what_a_iteration_leaves_for_the_next_one():
     assert not goes_by_statement((Assign(total, total + Load(x, (i,))), Store(y, (i,), total)))
     assert not goes_by_statement((Store(y, (i,), Load(y, (i + 1,))),))
     assert not goes_by_statement(

@@ -106,12 +106,12 @@ def test_a_read_that_the_condition_of_a_choice_makes_anyway():
 
 
 def test_whole_tiles_and_the_ends_of_both_loops():
-    turns = [
+    iterations = [
         each.extent.value
         for each in find(transpose_tiles(copy(37, 41)).body, For)
         if each.kind is LoopKind.VECTOR and each.extent.value != SIDE * SIDE // 2
     ]
-    assert sorted(turns) == [5, 5, 9, 9, 16, 16, 16, 16]
+    assert sorted(iterations) == [5, 5, 9, 9, 16, 16, 16, 16]
 
 
 def stays(made):

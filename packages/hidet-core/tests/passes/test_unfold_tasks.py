@@ -57,7 +57,7 @@ def test_no_loop_where_each_worker_has_one_task(kernels):
     assert "for" not in text(unfold_tasks(writing(spatial(2, 4), kernels)))
 
 
-def test_many_turns_stay_a_loop(kernels):
+def test_many_iterations_stay_a_loop(kernels):
     kernel = unfold_tasks(writing(spatial(1, 2) * repeat(65, 1), kernels))
     assert "for r in 65:\n" in text(kernel)
 

@@ -1,4 +1,4 @@
-"""Loops become their turns."""
+"""Loops become their iterations."""
 
 from hidet.ir.expr import Builtin, Var, wrap
 from hidet.ir.kernel import Kernel, KernelKind
@@ -20,7 +20,7 @@ def put(at):
     return Store(x, (at,), wrap(0.0))
 
 
-def test_turns_in_order():
+def test_iterations_in_order():
     assert text(For(i, wrap(3), (put(i),), LoopKind.UNROLL)) == (
         "  x[0] = 0.0\n  x[1] = 0.0\n  x[2] = 0.0"
     )
@@ -33,7 +33,7 @@ def test_nested_loops():
     assert len(found.splitlines()) == 4
 
 
-def test_each_turn_has_variables_of_its_own():
+def test_each_iteration_has_variables_of_its_own():
     body = (Declare(k, i + 1), For(j, wrap(9), (put(k + j),)))
     out = unroll(Kernel("k", (x,), (For(i, wrap(2), body, LoopKind.UNROLL),)))
     assert len(set(introduced(out.body))) == 4

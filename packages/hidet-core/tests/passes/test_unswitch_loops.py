@@ -1,4 +1,4 @@
-"""Conditions that are the same in all turns of a vector loop."""
+"""Conditions that are the same in all iterations of a vector loop."""
 
 from dataclasses import replace
 
@@ -46,7 +46,7 @@ def test_a_row_that_is_there_is_read_without_a_condition(made, which):
     np.testing.assert_array_equal(found, wanted)
 
 
-def test_a_condition_on_the_turn_stays():
+def test_a_condition_on_the_iteration_stays():
     made = kernel(number(1), Less(J, number(5)))
     assert unswitch_loops(made).body == made.body
 
@@ -62,7 +62,7 @@ def test_what_another_condition_guards_is_not_read_ahead_of_it():
 
 
 @pytest.mark.parametrize("length", [0, 1, 8])
-def test_what_each_turn_reads_at_the_place_of_a_loop_around_is_asked_once(length):
+def test_what_each_iteration_reads_at_the_place_of_a_loop_around_is_asked_once(length):
     at, n, places = Var("i", i32), Var("n", i32), Var("t", i32[3])
     which = Load(places, (at,))
     read = Select(inside(which), Load(X, (which, J)), constant(0.0, f32))

@@ -133,12 +133,12 @@ class Machine:
         """The kernel that sets a condition."""
 
         def run(*given):
-            handle, turn, flag, trips, limit, step, words = (each.value for each in given)
+            handle, iteration, flag, trips, limit, step, words = (each.value for each in given)
             now = 0
-            if turn:
-                now = ctypes.c_int64.from_address(turn).value + step
+            if iteration:
+                now = ctypes.c_int64.from_address(iteration).value + step
                 for word in range(words):
-                    ctypes.c_int64.from_address(turn + 8 * word).value = now + word
+                    ctypes.c_int64.from_address(iteration + 8 * word).value = now + word
             if trips:
                 limit = min(limit, ctypes.c_int64.from_address(trips).value)
             holds = not flag or ctypes.c_bool.from_address(flag).value

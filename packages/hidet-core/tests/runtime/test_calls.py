@@ -30,9 +30,9 @@ CHOICE = Branch(0, (1,), (2,), ("a", "b"), 3)
 CHOOSING = Plan("cpu", (FLAG, X, Y, ARENA), (CHOICE,), (0, 1), (2,))
 BRANCHES = {"main": CHOOSING, "a": LEAF, "b": LEAF}
 
-TURN = scalar("turn", "input", "int64")
+ITERATION = scalar("turn", "input", "int64")
 AGAIN = scalar("output0", "output", "bool")
-BODY = Plan("cpu", (TURN, X, AGAIN, replace(Y, name="output1")), (), (0, 1), (2, 3))
+BODY = Plan("cpu", (ITERATION, X, AGAIN, replace(Y, name="output1")), (), (0, 1), (2, 3))
 TURNING = Plan(
     "cpu",
     (
@@ -50,7 +50,7 @@ def branch(**fields):
     return {**BRANCHES, "main": replace(CHOOSING, steps=(replace(CHOICE, **fields),))}
 
 
-def turns(**fields):
+def iterations(**fields):
     (step,) = TURNING.steps
     return {**LOOP, "main": replace(TURNING, steps=(replace(step, **fields),))}
 
@@ -85,14 +85,14 @@ def test_plans_that_run_others_survive_json(plans):
         (resized(BRANCHES, "b", 0, 4, dtype="int32"), "other tensors"),
         ({**BRANCHES, "a": replace(LEAF, target="sim")}, "sizes of its own"),
         ({**BRANCHES, "a": replace(LEAF, given=("n",))}, "which it does not know"),
-        (turns(plan="main"), "run by two steps"),
-        (turns(go_on=None, again=None, count=None), "other tensors|has no end"),
-        (turns(go_on=None), "a condition once"),
-        (turns(carried=(0,)), "other tensors"),
-        (turns(twins=(2,)), "no workspace|twice"),
-        (turns(turn=6, again=5), "other tensors"),
-        (turns(turns=3), "decides by|twice"),
-        (turns(trips=1), "decides by float32"),
+        (iterations(plan="main"), "run by two steps"),
+        (iterations(go_on=None, again=None, count=None), "other tensors|has no end"),
+        (iterations(go_on=None), "a condition once"),
+        (iterations(carried=(0,)), "other tensors"),
+        (iterations(twins=(2,)), "no workspace|twice"),
+        (iterations(iteration=6, again=5), "other tensors"),
+        (iterations(iterations=3), "decides by|twice"),
+        (iterations(trips=1), "decides by float32"),
         (resized(LOOP, "main", 3, 5), "of another type"),
         (resized(LOOP, "body", 3, 5), "of another size"),
     ],

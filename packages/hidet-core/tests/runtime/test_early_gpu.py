@@ -47,10 +47,10 @@ def test_kernels_that_begin_early_wait_themselves(cubin, use_graph):
     executor = Executor(
         Archive({"main": chained(cubin, 30)}, {"unit": cubin}), "cuda:0", use_graph=use_graph
     )
-    for turn in range(20):
+    for iteration in range(20):
         for count in (1000, 300_000):
-            (y,) = executor([gpu(numbers(count, turn))])
-            assert np.array_equal(array_of(y), numbers(count, turn) + 31)
+            (y,) = executor([gpu(numbers(count, iteration))])
+            assert np.array_equal(array_of(y), numbers(count, iteration) + 31)
 
 
 def early_edges_of(graph):
@@ -90,8 +90,8 @@ def test_kernels_in_a_foreign_capture_begin_early_after_kernels_alone(cubin):
         call("cuMemcpyHtoD", source.pointer, values.ctypes.data, values.nbytes)
         call("cuCtxSynchronize")  # large copies may return before they have arrived
         call("cuGraphLaunch", runnable, stream.handle)
-        for turns, each in ((1, y), (2, z), (2, side), (3, last)):
-            assert np.array_equal(array_of(each), values + 7 * turns)
+        for iterations, each in ((1, y), (2, z), (2, side), (3, last)):
+            assert np.array_equal(array_of(each), values + 7 * iterations)
 
 
 @pytest.mark.parametrize(

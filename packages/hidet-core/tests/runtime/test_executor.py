@@ -69,11 +69,11 @@ def test_threads_may_share_an_executor(archive):
     wrong = []
 
     def work(seed):
-        for turn in range(50):
-            x = np.random.default_rng(seed + turn).random(100 + turn % 3, np.float32)
+        for iteration in range(50):
+            x = np.random.default_rng(seed + iteration).random(100 + iteration % 3, np.float32)
             (y,) = run(executor, x)
             if not np.array_equal(y, (2 * x + 3) + (2 * x + 5)):
-                wrong.append((seed, turn))
+                wrong.append((seed, iteration))
 
     threads = [threading.Thread(target=work, args=(1000 * i,)) for i in range(4)]
     for thread in threads:

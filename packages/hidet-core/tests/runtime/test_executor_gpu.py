@@ -223,8 +223,8 @@ def test_streams_and_threads_share_an_executor(diamonds):
         make_current("cuda:0")
         stream = Stream()
         kept = []
-        for turn in range(40):
-            start = 1000 * seed + turn
+        for iteration in range(40):
+            start = 1000 * seed + iteration
             x = gpu(numbers(5000, start))
             kept.append((start, x, *executor([x], stream=stream.handle)))
         stream.synchronize()

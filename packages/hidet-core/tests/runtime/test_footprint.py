@@ -39,7 +39,7 @@ def test_in_place_both_are_one():
     assert (found.arena, found.live) == (256, 256)
 
 
-def test_graphs_of_one_stream_take_turns_in_the_arena():
+def test_graphs_of_one_stream_take_iterations_in_the_arena():
     both = Footprint(100, 30, 20, 5).beside(Footprint(1, 40, 10, 2))
     assert both == Footprint(101, 40, 20, 7)
     assert Footprint().packing == 1.0

@@ -13,7 +13,7 @@ from hidet.graph import asarray, evaluate, symbol, trace_from
 from hidet.runtime import executor
 from hidet.runtime.graphs import region as graph_region
 from hidet.runtime.graphs.segment import Segment
-from hidet.runtime.plans.several_turns import NODES, turns_at_once
+from hidet.runtime.plans.several_iterations import NODES, iterations_at_once
 from hidet.testing.compare import assert_close
 
 from .graph_machine import Machine
@@ -40,11 +40,11 @@ def check(machine, results, inputs, *arrays, launches=1):
     of constants takes its own at the first."""
     graph = trace_from(results, inputs)
     wanted = evaluate(graph, *arrays)
-    for turn in range(3):
+    for iteration in range(3):
         kept = [np.array(each) for each in arrays]
         before = machine.launches
         found = graph(*map(asarray, kept))
-        assert turn == 0 or machine.launches == before + launches
+        assert iteration == 0 or machine.launches == before + launches
         found = found if isinstance(found, tuple) else (found,)
         for tensor, each in zip(found, wanted, strict=True):
             assert_close(tensor.numpy(), each, tensor.dtype, 64)
@@ -61,12 +61,12 @@ def test_a_branch_is_part_of_the_graph(machine, sign):
 def test_a_loop_with_a_bound_is_part_of_the_graph(machine, trips):
     x, n = symbol((3,)), symbol((), "int64")
 
-    def body(turn, a, b):
-        return None, (b, a + b * 0.5), (a * ops.cast(turn, a.dtype),)
+    def body(iteration, a, b):
+        return None, (b, a + b * 0.5), (a * ops.cast(iteration, a.dtype),)
 
-    carried, rows, turns = ops.loop(body, (x, x * 2.0), trips=n, most=8)
+    carried, rows, iterations = ops.loop(body, (x, x * 2.0), trips=n, most=8)
     after = ops.exp(carried[0])
-    check(machine, [*carried, *rows, turns, after], [x, n], values(3), np.int64(trips))
+    check(machine, [*carried, *rows, iterations, after], [x, n], values(3), np.int64(trips))
 
 
 @pytest.mark.parametrize("start", [0.0, 20.0, 1000.0])
@@ -76,13 +76,13 @@ def test_a_loop_without_a_bound_ends_the_graph(machine, start):
     check(machine, results, x, np.full(129, start, np.float32))
 
 
-@pytest.mark.parametrize(("turns", "launches"), [(3, 1), (4, 2), (5, 2), (9, 3)])
-def test_the_host_looks_for_relaunch(machine, turns, launches, monkeypatch):
+@pytest.mark.parametrize(("iterations", "launches"), [(3, 1), (4, 2), (5, 2), (9, 3)])
+def test_the_host_looks_for_relaunch(machine, iterations, launches, monkeypatch):
     programs = "hidet.runtime.programs"
     for target in (graph_region.__name__, f"{programs}.relaunch", f"{programs}.stream_program"):
         monkeypatch.setattr(f"{target}.ITERATIONS", 4)
     x = symbol((7,))
-    results = ops.while_loop(lambda v: ops.sum(v) < 7 * turns, lambda v: (v + 1.0,), x)
+    results = ops.while_loop(lambda v: ops.sum(v) < 7 * iterations, lambda v: (v + 1.0,), x)
     check(machine, results, x, np.zeros(7, np.float32), launches=launches)
 
 
@@ -95,12 +95,12 @@ def test_what_comes_behind_a_loop_without_a_bound_waits_for_it(machine):
 def test_loops_and_branches_lie_within_each_other(machine):
     x = symbol(("n", 2))
 
-    def inner(turn, h):
+    def inner(iteration, h):
         more = ops.if_(ops.sum(h) > 1.0, lambda: h * 0.5, lambda: h + x)
         return None, (more,), ()
 
-    def outer(turn, h):
-        (h,), _, _ = ops.loop(inner, [h], trips=turn + 1, most=4)
+    def outer(iteration, h):
+        (h,), _, _ = ops.loop(inner, [h], trips=iteration + 1, most=4)
         return None, (h,), (ops.sum(h),)
 
     (last,), (sums,), _ = ops.loop(outer, [x], trips=4)
@@ -111,7 +111,7 @@ def test_a_loop_without_a_bound_in_a_body_is_driven_by_the_host(machine):
     """No graph would end it."""
     x, n = symbol((7,)), symbol((), "int64")
 
-    def outer(turn, h):
+    def outer(iteration, h):
         (h,) = ops.while_loop(lambda v: ops.sum(v) < 30.0, lambda v: (v * 1.5 + 1.0,), h)
         return None, (h - 3.0,), ()
 
@@ -126,33 +126,33 @@ def test_a_body_whose_data_tell_sizes_is_driven_by_the_host(machine):
     """The host reads them; each plan of the chain is a graph."""
     x = symbol(("n",))
 
-    def turn(number, h):
+    def iteration(number, h):
         kept = ops.take(h, [ops.nonzero(ops.relu(h))[:, 0]])
         return None, (h - ops.sum(kept) * 0.1,), ()
 
-    (last,), _, _ = ops.loop(turn, [x], trips=3)
+    (last,), _, _ = ops.loop(iteration, [x], trips=3)
     check(machine, ops.exp(last), x, values(9), launches=7)
     (program,) = eager.executor_for(trace_from(ops.exp(last), x)).programs.values()
     assert [type(part).__name__ for part in program.parts] == ["StreamRegion", "Segment"]
 
 
-@pytest.mark.parametrize("turns", [31, 32, 33, 129])
-def test_several_turns_are_one_iteration(machine, turns):
+@pytest.mark.parametrize("iterations", [31, 32, 33, 129])
+def test_several_iterations_are_one_iteration(machine, iterations):
     """What is carried goes to and fro, rows are written in place, and the rest comes behind."""
     x = symbol((3, 5))
 
-    def body(turn, a, b):
-        return None, (b, a + b * 0.5), (a * ops.cast(turn, a.dtype),)
+    def body(iteration, a, b):
+        return None, (b, a + b * 0.5), (a * ops.cast(iteration, a.dtype),)
 
-    carried, rows, count = ops.loop(body, (x, x * 2.0), trips=turns)
+    carried, rows, count = ops.loop(body, (x, x * 2.0), trips=iterations)
     check(machine, [*carried, *rows, count, ops.exp(carried[0] * 1e-3)], x, values(3, 5) * 1e-2)
 
 
-def test_only_short_turns_whose_number_is_known_are_several_at_once(machine):
+def test_only_short_iterations_whose_number_is_known_are_several_at_once(machine):
     """A graph of very many nodes takes long to change when buffers move."""
     x = symbol((7, 7))
 
-    def body(turn, h):
+    def body(iteration, h):
         return None, (ops.tanh(h @ h) @ h,), ()
 
     graph = trace_from(ops.loop(body, [x], trips=99)[0][0], x)
@@ -160,10 +160,10 @@ def test_only_short_turns_whose_number_is_known_are_several_at_once(machine):
     (program,) = eager.executor_for(graph).programs.values()
     ((number, (body,)),) = program.bound.bodies.items()
     step, steps = program.bound.steps[number], body.steps
-    assert turns_at_once(step, steps) == 16
-    assert turns_at_once(step, [*steps, *steps] * 4) in (2, 4)
-    assert turns_at_once(replace(step, count=1), steps) == 1
-    assert turns_at_once(replace(step, count=None), steps) == 1
-    assert turns_at_once(replace(step, trips=0), steps) == 1
-    assert turns_at_once(replace(step, go_on=0, again=0), steps) == 1
-    assert turns_at_once(step, steps * NODES) == 1
+    assert iterations_at_once(step, steps) == 16
+    assert iterations_at_once(step, [*steps, *steps] * 4) in (2, 4)
+    assert iterations_at_once(replace(step, count=1), steps) == 1
+    assert iterations_at_once(replace(step, count=None), steps) == 1
+    assert iterations_at_once(replace(step, trips=0), steps) == 1
+    assert iterations_at_once(replace(step, go_on=0, again=0), steps) == 1
+    assert iterations_at_once(step, steps * NODES) == 1

@@ -16,15 +16,15 @@ from hidet.runtime.profiling.profile import HostRecorder, recorded
 
 
 def fibonacci(limit, trips):
-    """Two tensors that change places, the rows of all turns, and a condition."""
+    """Two tensors that change places, the rows of all iterations, and a condition."""
 
-    def body(turn, a, b):
+    def body(iteration, a, b):
         return ops.less(ops.sum(b), limit), [b, ops.add(a, b)], [ops.multiply(b, 2.0)]
 
     a, b, count = symbol((3,)), symbol((3,)), symbol((), "int64")
     start = ops.less(ops.sum(b), limit)
-    last, rows, turns = ops.loop(body, [a, b], trips=count, go_on=start, most=trips)
-    return trace_from([*last, *rows, turns], [a, b, count])
+    last, rows, iterations = ops.loop(body, [a, b], trips=count, go_on=start, most=trips)
+    return trace_from([*last, *rows, iterations], [a, b, count])
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_a_loop_ends_as_its_condition_and_its_count_say(trips, limit, driven):
 
 
 def test_what_is_no_launch_is_run_by_the_host(driven):
-    def body(turn, x):
+    def body(iteration, x):
         return None, [ops.if_(ops.sum(x) > 0, lambda: x - 1.0, lambda: x + 2.0)], []
 
     x = symbol((3,))

@@ -48,7 +48,7 @@ def looping(device):
     return trace_from(y, [x])
 
 
-def test_turns_of_a_loop_are_counted():
+def test_iterations_of_a_loop_are_counted():
     profile = looping("cpu").build().profile(np.ones(5, np.float32), repeat=2)
     assert max(row.runs for row in profile.rows) >= 7
 

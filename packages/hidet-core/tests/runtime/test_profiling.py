@@ -103,7 +103,7 @@ def test_nothing_ran():
     assert str(found).endswith("0.0 us in 0 runs of 0 kernels")
 
 
-def test_turns_of_a_loop_and_what_comes_after_it():
+def test_iterations_of_a_loop_and_what_comes_after_it():
     x = symbol((5,), name="x")
     (y,) = ops.while_loop(lambda v: ops.less(ops.sum(v), 640.0), lambda v: v * 2.0, x)
     compiled = trace_from(ops.softmax(y, 0), [x]).build()

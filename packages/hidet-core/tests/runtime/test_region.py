@@ -1,4 +1,4 @@
-"""Turns that the host takes: Ctrl-C ends them between two, and no later."""
+"""Iterations that the host takes: Ctrl-C ends them between two, and no later."""
 
 import ctypes
 
@@ -15,7 +15,7 @@ TYPES = (ctypes.c_bool, ctypes.c_float * 4, ctypes.c_float * 4, ctypes.c_float *
 
 
 def region():
-    """A loop of 9 turns at most, with memory for its buffers."""
+    """A loop of 9 iterations at most, with memory for its buffers."""
     (step,) = LOOP["main"].steps
     memory = [each() for each in TYPES]
     memory[0].value = True
@@ -25,13 +25,13 @@ def region():
     return step, bound, at, memory
 
 
-def test_turns_end_by_their_condition_and_are_counted():
+def test_iterations_end_by_their_condition_and_are_counted():
     step, bound, at, memory = region()
     taken = []
 
     def body(addresses):
-        turn, before, again, after = addresses
-        taken.append(ctypes.c_int64.from_address(turn).value)
+        iteration, before, again, after = addresses
+        taken.append(ctypes.c_int64.from_address(iteration).value)
         values = (ctypes.c_float * 4).from_address(before)
         (ctypes.c_float * 4).from_address(after)[:] = [each + 1 for each in values]
         ctypes.c_bool.from_address(again).value = len(taken) < 4
@@ -42,7 +42,7 @@ def test_turns_end_by_their_condition_and_are_counted():
     assert list(memory[2]) == [4.0] * 4
 
 
-def test_an_interrupt_in_a_turn_is_the_last_turn():
+def test_an_interrupt_in_a_iteration_is_the_last_iteration():
     step, bound, at, _ = region()
     taken = []
 

@@ -101,9 +101,9 @@ def test_archives_that_come_and_go_share_one_team(run):
 from hidet.build.compiled import load
 file = sys.argv[0] + ".hidet"
 model(130).save(file)
-for turn in range(101):
+for iteration in range(101):
     check(load(file), 130)
-    if turn == 0:
+    if iteration == 0:
         first = len(os.listdir("/proc/self/task"))
 print(helpers(), len(os.listdir("/proc/self/task")) - first)
 """
@@ -158,7 +158,7 @@ assert len(set(found)) == 1
     run(body)
 
 
-def test_an_assertion_that_fails_in_a_turn_ends_the_process(run):
+def test_an_assertion_that_fails_in_a_iteration_ends_the_process(run):
     body = """
 import hidet
 from hidet.lang import f32, i32, parallel, script, attr

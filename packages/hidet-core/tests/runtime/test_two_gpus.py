@@ -38,11 +38,11 @@ def first_is_current():
 def test_one_archive_on_two_devices(cubin, use_graph):
     archive = Archive({"main": diamond(ARCH, **WIDE)}, {"unit": cubin})
     executors = {each: Executor(archive, each, use_graph=use_graph) for each in DEVICES}
-    for turn in range(4):
+    for iteration in range(4):
         for device, executor in executors.items():
-            (y,) = executor([to_device(numbers(5000, turn), device)])
+            (y,) = executor([to_device(numbers(5000, iteration), device)])
             assert y.device == device
-            assert np.array_equal(array_of(y), 4 * numbers(5000, turn) + 8)
+            assert np.array_equal(array_of(y), 4 * numbers(5000, iteration) + 8)
             assert current_device() == "cuda:0"
 
 
@@ -82,10 +82,10 @@ def test_a_thread_for_each_device(cubin):
 
     def work(device, other):
         make_current(other)  # each thread has the other's device current
-        for turn in range(50):
-            (y,) = executors[device]([to_device(numbers(3000, turn), device)])
-            if not np.array_equal(array_of(y), 4 * numbers(3000, turn) + 8):
-                wrong.append((device, turn))
+        for iteration in range(50):
+            (y,) = executors[device]([to_device(numbers(3000, iteration), device)])
+            if not np.array_equal(array_of(y), 4 * numbers(3000, iteration) + 8):
+                wrong.append((device, iteration))
 
     threads = [threading.Thread(target=work, args=pair) for pair in (DEVICES, DEVICES[::-1])]
     for thread in threads:

@@ -33,7 +33,7 @@ __device__ void arrive(int *counter) {
   asm volatile("red.relaxed.gpu.global.add.s32 [%0], 1;" ::"l"(counter) : "memory");
 }
 __device__ void reach(int *counter, int count) {
-  for (int turn = 0, seen = 0; seen < count && turn < 20000; turn++)
+  for (int iteration = 0, seen = 0; seen < count && iteration < 20000; iteration++)
     asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(seen) : "l"(counter) : "memory");
 }
 __device__ void meet(int *counter, bool comes, int count) {
@@ -99,8 +99,8 @@ def archive(load, waits):
 def seen_by_all(load, waits, use_graph=True):
     """What every block of the last kernel sees in each of a few calls, and what it should."""
     executor = Executor(archive(load, waits), "cuda:0", use_graph=use_graph)
-    for turn in range(20):
-        x = np.arange(turn, turn + COUNT, dtype=np.float32)
+    for iteration in range(20):
+        x = np.arange(iteration, iteration + COUNT, dtype=np.float32)
         (y,) = executor([to_device(x, "cuda:0")])
         yield array_of(y), x + 1
     (program,) = executor.programs.values()

@@ -29,7 +29,7 @@ def within_a_block(x: f32[64]):
 
 
 @script
-def between_turns(x: f32[4], y: f32[1]):
+def between_iterations(x: f32[4], y: f32[1]):
     attr.func_kind = "cpu_kernel"
     for i in grid(4, attrs="p"):
         y[0] = y[0] + x[i]
@@ -63,10 +63,10 @@ def test_a_race_within_a_block_is():
     assert "put a barrier" in error.value.help
 
 
-def test_turns_of_a_parallel_loop_have_no_barrier():
+def test_iterations_of_a_parallel_loop_have_no_barrier():
     with pytest.raises(Race) as error:
-        launch(between_turns, np.zeros(4, np.float32), np.zeros(1, np.float32))
-    assert "turn" in error.value.help
+        launch(between_iterations, np.zeros(4, np.float32), np.zeros(1, np.float32))
+    assert "iteration" in error.value.help
     assert "barrier" not in error.value.help
 
 

@@ -106,7 +106,7 @@ def endless(kind):
 @pytest.mark.parametrize(("kind", "line"), [("while", 4), ("for", 8)])
 def test_a_kernel_that_never_ends_stops_in_its_loop(kind, line):
     kernel = endless(kind)
-    with pytest.raises(StepLimit, match="more than 2000 turns of loops") as caught:
+    with pytest.raises(StepLimit, match="more than 2000 iterations of loops") as caught:
         launch(kernel, np.zeros(1, np.int32), step_limit=2000)
     assert caught.value.place.line == kernel.kernel.place.line + line
     assert "step_limit" in caught.value.help

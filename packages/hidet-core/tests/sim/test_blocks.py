@@ -20,9 +20,9 @@ def c(value):
 
 def chain(blocks, threads=32):
     """Block b waits until the one after it has passed its sum on, then adds its own number."""
-    total, turn, seen = Var("total", i32[1,]), Var("turn", i32[1,]), Var("seen", i32)
+    total, iteration, seen = Var("total", i32[1,]), Var("iteration", i32[1,]), Var("seen", i32)
     own = blocks - 1 - BX
-    look = Invoke("atomic_add", (Address(turn, (c(0),)), c(0)), (seen,))
+    look = Invoke("atomic_add", (Address(iteration, (c(0),)), c(0)), (seen,))
     body = (
         If(
             TX.eq(0),
@@ -32,23 +32,23 @@ def chain(blocks, threads=32):
                 FENCE,
                 Store(total, (c(0),), Load(total, (c(0),)) + BX),
                 FENCE,
-                Invoke("atomic_add", (Address(turn, (c(0),)), c(1))),
+                Invoke("atomic_add", (Address(iteration, (c(0),)), c(1))),
             ),
         ),
         Invoke("syncthreads"),
     )
     sizes = (c(blocks), ONE, ONE), (c(threads), ONE, ONE)
-    return Kernel("chain", (total, turn), body, KernelKind.CUDA, Launch(*sizes))
+    return Kernel("chain", (total, iteration), body, KernelKind.CUDA, Launch(*sizes))
 
 
 def test_earlier_blocks_wait_for_later_ones():
-    total, turn = np.zeros(1, np.int32), np.zeros(1, np.int32)
-    launch(chain(6), total, turn)
+    total, iteration = np.zeros(1, np.int32), np.zeros(1, np.int32)
+    launch(chain(6), total, iteration)
     assert total[0] == 15
-    assert turn[0] == 6
+    assert iteration[0] == 6
 
 
-def test_a_turn_that_never_comes():
+def test_a_iteration_that_never_comes():
     with pytest.raises(Deadlock, match="what it looks at"):
         launch(chain(3), np.zeros(1, np.int32), np.full(1, 99, np.int32))
 
@@ -80,7 +80,7 @@ def test_a_block_of_too_many_threads():
         launch(Kernel("wide", (), (), KernelKind.CUDA, Launch(*sizes)))
 
 
-TURNS = """
+ITERATIONS = """
     @script
     def kernel(x: f32[8, 64], y: f32[8, 64]):
         attr.cuda_grid_dim = 1
@@ -106,10 +106,10 @@ TURNS = """
         else:
             t = threadIdx.x % 32
             w = warp - 1
-            for turn in range(2):
-                mbarrier_wait(~order[w], (turn + 1 - w) % 2)
+            for iteration in range(2):
+                mbarrier_wait(~order[w], (iteration + 1 - w) % 2)
                 for k in range(2):
-                    i = (turn * 2 + w) * 2 + k
+                    i = (iteration * 2 + w) * 2 + k
                     mbarrier_wait(~full[k], i // 2 % 2)
                     y[i, t] = ring[k, t] + 1.0
                     y[i, t + 32] = ring[k, t + 32] + 1.0
@@ -127,7 +127,7 @@ TURNS = """
 def test_warps_at_one_point_go_on_by_themselves(variant):
     x = np.random.default_rng(0).random((8, 64), np.float32)
     y = np.zeros_like(x)
-    report = launch(variant(TURNS), x, y)
+    report = launch(variant(ITERATIONS), x, y)
     np.testing.assert_array_equal(y, x + 1)
     assert report.barriers == 2
 
@@ -135,7 +135,7 @@ def test_warps_at_one_point_go_on_by_themselves(variant):
 def test_a_barrier_of_warps_in_several_simt_groups_orders(variant):
     x = np.random.default_rng(0).random((8, 64), np.float32)
     with pytest.raises(Race):
-        launch(variant(TURNS, {"syncthreads()\n    z": "z"}), x, np.zeros_like(x))
+        launch(variant(ITERATIONS, {"syncthreads()\n    z": "z"}), x, np.zeros_like(x))
 
 
 CHAIN = """

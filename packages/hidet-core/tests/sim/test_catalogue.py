@@ -8,7 +8,7 @@ from catalogue import CASES
 from hidet import sim
 
 STEPS = 2000
-"""Turns of loops; no kernel here that ends needs as many."""
+"""Iterations of loops; no kernel here that ends needs as many."""
 EACH = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 THREAD = r"block \(\d+, \d+, \d+\), thread \(\d+, \d+, \d+\), warp \d+, lane \d+"
 

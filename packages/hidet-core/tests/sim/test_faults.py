@@ -144,13 +144,13 @@ def test_write_after_read_needs_a_barrier():
     i, v = Var("i", i32), Var("v", f32)
 
     def body(*after):
-        turn = (
+        iteration = (
             Store(TILE, (TX,), Load(X, (TX,))),
             SYNC,
             Declare(v, Load(TILE, (63 - TX,)), place(4)),
             *after,
         )
-        return Declare(TILE), For(i, c(2), turn), Store(Y, (TX,), Load(X, (TX,)))
+        return Declare(TILE), For(i, c(2), iteration), Store(Y, (TX,), Load(X, (TX,)))
 
     with pytest.raises(Race, match=r"writes what .* read"):
         run(*body())

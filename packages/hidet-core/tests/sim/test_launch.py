@@ -201,12 +201,12 @@ def test_a_module_runs_its_kernels_in_order_through_a_workspace():
 def test_cpu_loops(kind):
     n, i, j = Var("n", i32), Var("i", i32), Var("j", i32)
     x, y, s = Var("x", f32[n, 5]), Var("y", f32[n,]), Var("s", f32)
-    turn = (
+    iteration = (
         Declare(s, Const(0.0, f32)),
         For(j, c(5), (Assign(s, s + Load(x, (i, j))),)),
         Store(y, (i,), s),
     )
-    kernel = Kernel("rows", (x, y), (For(i, n, turn, kind),), KernelKind.CPU)
+    kernel = Kernel("rows", (x, y), (For(i, n, iteration, kind),), KernelKind.CPU)
     a, b = random(70, 5), np.zeros(70, np.float32)
     launch(kernel, a, b)
     np.testing.assert_allclose(b, a.sum(1), atol=1e-5)
@@ -215,12 +215,14 @@ def test_cpu_loops(kind):
 def test_cpu_vector_loop_within_a_parallel_one_keeps_local_arrays():
     i, j = Var("i", i32), Var("j", i32)
     x, y, local = Var("x", f32[40, 8]), Var("y", f32[40, 8]), registers("local", f32, 8)
-    turn = (
+    iteration = (
         Declare(local),
         For(j, c(8), (Store(local, (j,), Load(x, (i, j)) * 2.0),), LoopKind.VECTOR),
         For(j, c(8), (Store(y, (i, j), Load(local, (7 - j,))),), LoopKind.VECTOR),
     )
-    kernel = Kernel("turn", (x, y), (For(i, c(40), turn, LoopKind.PARALLEL),), KernelKind.CPU)
+    kernel = Kernel(
+        "iteration", (x, y), (For(i, c(40), iteration, LoopKind.PARALLEL),), KernelKind.CPU
+    )
     a, b = random(40, 8), np.zeros((40, 8), np.float32)
     launch(kernel, a, b)
     np.testing.assert_array_equal(b, a[:, ::-1] * 2)

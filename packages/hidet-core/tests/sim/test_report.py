@@ -56,7 +56,7 @@ def test_one_address_for_all_is_one_sector():
 
 
 def banks(of, index, lanes=1, threads=32):
-    """Turns beyond the fewest of loads from shared memory."""
+    """Wavefronts beyond the fewest of loads from shared memory."""
 
     @script
     def kernel(y: f32[1]):

@@ -258,8 +258,9 @@ def test_two_groups_of_products(variant):
     assert caught.value.place.line == variant.line
 
 
-def test_registers_of_the_next_turn_are_others(variant):
-    """What is declared anew in each turn of a loop is not what the last turn's product holds."""
+def test_registers_of_the_next_iteration_are_others(variant):
+    """What is declared anew in each iteration of a loop is not what the last iteration's product
+    holds."""
     a, b, c = run_held(
         variant("""
     @script
@@ -272,7 +273,7 @@ def test_registers_of_the_next_turn_are_others(variant):
         top = threadIdx.x // 32 * 16 + threadIdx.x % 32 // 4
         fence_proxy_async()
         syncthreads()
-        for turn in range(3):
+        for iteration in range(3):
             part = register_tensor("float16", [8])
             for v in static(range(8)):
                 part[v] = a[top + v // 2 % 2 * 8, threadIdx.x % 4 * 2 + v % 2 + v // 4 * 8]

@@ -60,7 +60,7 @@ def test_a_machine_that_gets_slower_is_so_for_both(clock):
 
         return measured
 
-    # Alone, each would seem to take more than twice as long after a few turns.
+    # Alone, each would seem to take more than twice as long after a few rounds.
     assert compared(drifting(1.0), drifting(0.9)).value == pytest.approx(0.9, rel=0.1)
 
 

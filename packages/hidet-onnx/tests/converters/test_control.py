@@ -98,7 +98,7 @@ def test_branches_of_other_ranks_by_computed_data_name_the_node() -> None:
         hidet_onnx.compile(model(text)).run([floats(2000)])
 
 
-def test_turns_select() -> None:
+def test_iterations_select() -> None:
     text = """
     g (float[m, 3] x, int64 trips) => (float[m, 3] y, float[k] rows) {
       yes = Constant <value = bool {1}> ()
@@ -140,13 +140,13 @@ g (int64 trips, float[n, 3] x, float[3, 3] w) => (float[n, 3] y, int64 last) {
 """
 
 
-def test_turns_end_by_their_number_or_by_what_they_compute() -> None:
+def test_iterations_end_by_their_number_or_by_what_they_compute() -> None:
     w = np.eye(3, dtype=np.float32) * 0.9
     calls = [(np.array(trips), floats(n, 3), w) for trips in (0, 1, 3, 5000) for n in (2, 5)]
     same(model(LOOP), *calls)
 
 
-def test_rows_of_many_turns_are_stacked() -> None:
+def test_rows_of_many_iterations_are_stacked() -> None:
     text = """
     g (float[m] x) => (float y, float[m] rows) {
       shape = Shape (x)
@@ -189,7 +189,7 @@ g (float[2000] x, int64 most) => (float y, float[k] rows, float[k, 2] more) {
 
 @pytest.mark.parametrize("go", ["Less (two, a)", "Identity (c)"])
 @pytest.mark.parametrize("trips", ["", "few", "far", "most", "data"])
-def test_rows_of_as_many_turns_as_data_tell(trips: str, go: str) -> None:
+def test_rows_of_as_many_iterations_as_data_tell(trips: str, go: str) -> None:
     if trips in ("", "far") and "c" in go:
         return  # nothing would end it
     made = model(HALVED.replace("TRIPS", trips).replace("GO", go))
@@ -197,7 +197,7 @@ def test_rows_of_as_many_turns_as_data_tell(trips: str, go: str) -> None:
                  for scale in (0, 1, 50) for most in (0, 2, 9)))  # fmt: skip
 
 
-def test_turns_that_grow_a_tensor_or_a_list_are_taken_one_by_one() -> None:
+def test_iterations_that_grow_a_tensor_or_a_list_are_taken_one_by_one() -> None:
     text = """
     g (float[1, 3] x) => (float[k, 3] y, float[k, 3] z) {
       five = Constant <value_int = 5> ()
@@ -217,7 +217,7 @@ def test_turns_that_grow_a_tensor_or_a_list_are_taken_one_by_one() -> None:
     same(model(text), (floats(1, 3),))
 
 
-def test_a_list_of_known_length_goes_through_turns_that_data_count() -> None:
+def test_a_list_of_known_length_goes_through_iterations_that_data_count() -> None:
     text = """
     g (int64 trips, float[2, 3] x) => (float[2, 3] y) {
       yes = Constant <value = bool {1}> ()
@@ -320,7 +320,7 @@ def test_what_a_function_refuses_is_the_only_reason_of_its_calls() -> None:
 
 
 def test_a_loop_whose_carried_tensor_grows_is_named() -> None:
-    """How often only data tell; where the trips are a number, its turns are written out instead."""
+    """Only data say how often; a loop whose trips are a number is written out instead."""
     text = """<ir_version: 10, opset_import: ["" : 20]>
     g (float[k, 3] x) => (float[m, 3] y) {
       s = ReduceSum<keepdims = 0>(x)  n = Cast<to = 7>(s)

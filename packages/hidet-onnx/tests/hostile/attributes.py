@@ -184,7 +184,7 @@ def patterns_that_never_end(folder: Path) -> Any:
     return called(made, held=held)
 
 
-def loop(turns: int, body: list[Any]) -> Any:
+def loop(iterations: int, body: list[Any]) -> Any:
     inputs = [
         helper.make_tensor_value_info("turn", TensorProto.INT64, []),
         helper.make_tensor_value_info("on", TensorProto.BOOL, []),
@@ -193,7 +193,7 @@ def loop(turns: int, body: list[Any]) -> Any:
     outputs = [helper.make_empty_tensor_value_info(each) for each in ("on_next", "next")]
     on = helper.make_node("Identity", ["on"], ["on_next"])
     graph = helper.make_graph([on, *body], "body", inputs, outputs)
-    held = {"m": np.int64(turns), "yes": np.array(True)}
+    held = {"m": np.int64(iterations), "yes": np.array(True)}
     return called(node("Loop", ["m", "yes", "x"], ["y"], body=graph), held=held)
 
 
@@ -203,7 +203,7 @@ def loop_that_doubles(folder: Path) -> Any:
 
 
 @attack("an axis of size 2147483648.*-> next")
-def loop_of_a_billion_turns_that_grows(folder: Path) -> Any:
+def loop_of_a_billion_iterations_that_grows(folder: Path) -> Any:
     return loop(BILLION, [helper.make_node("Concat", ["v", "v"], ["next"], axis=0)])
 
 

@@ -1,4 +1,4 @@
-"""Loops: turns by a count, by data, and those that are taken into the graph."""
+"""Loops: iterations by a count, by data, and those that are taken into the graph."""
 
 import numpy as np
 import pytest
@@ -15,24 +15,24 @@ def loops(compiled) -> list:
     return [each.op for each in compiled.graph.nodes if each.op.name == "loop"]
 
 
-@pytest.mark.parametrize("turns", [0, 1, 7])
-def test_turns_that_a_call_counts(check, turns: int) -> None:
-    def function(x, turns):
-        for _ in tf.range(turns):
+@pytest.mark.parametrize("iterations", [0, 1, 7])
+def test_iterations_that_a_call_counts(check, iterations: int) -> None:
+    def function(x, iterations):
+        for _ in tf.range(iterations):
             x = x * 0.5 + 1
         return x
 
-    (loop,) = loops(check(function, random(5), np.int32(turns)))
+    (loop,) = loops(check(function, random(5), np.int32(iterations)))
     assert loop.go_on is None
     assert loop.trips is not None
 
 
 def test_a_counter_that_begins_elsewhere_and_takes_steps(check) -> None:
     def function(x, start, end):
-        def turn(i, x):
+        def iteration(i, x):
             return i + 3, x * 0.5 + tf.cast(i, x.dtype)
 
-        return tf.while_loop(lambda i, x: i < end, turn, (start, x))
+        return tf.while_loop(lambda i, x: i < end, iteration, (start, x))
 
     (loop,) = loops(check(function, random(5), np.int32(2), np.int32(12)))
     assert loop.go_on is None
@@ -109,7 +109,7 @@ def test_a_loop_within_a_loop(check) -> None:
     check(function, random(5, 3))
 
 
-def test_turns_change_a_shape(check) -> None:
+def test_iterations_change_a_shape(check) -> None:
     def function(x):
         i = tf.constant(0)
         loop = tf.while_loop(
@@ -126,14 +126,14 @@ def test_turns_change_a_shape(check) -> None:
 def test_a_body_reads_weights_and_what_it_carries_without_need(check) -> None:
     weight = tf.constant(random(4, 4) * 0.5)
 
-    def function(x, turns):
+    def function(x, iterations):
         other = tf.cast(weight, x.dtype)
         fixed = x * 2
 
-        def turn(i, x, w, same):
+        def iteration(i, x, w, same):
             return i + 1, tf.tanh(x @ w + same), w, same
 
-        return tf.while_loop(lambda i, *_: i < turns, turn, (0, x, other, fixed))[1]
+        return tf.while_loop(lambda i, *_: i < iterations, iteration, (0, x, other, fixed))[1]
 
     (loop,) = loops(check(function, random(7, 4), np.int32(5)))
     assert len(loop.carried) == 1

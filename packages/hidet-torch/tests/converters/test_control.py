@@ -40,10 +40,10 @@ class While(Layer):
         def goes_on(i: Tensor, y: Tensor) -> Tensor:
             return (i < 50) & (y.abs().sum() > 0.1)
 
-        def turn(i: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        def iteration(i: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
             return i + 1, self.linear(y) / x.shape[0]
 
-        return while_loop(goes_on, turn, (torch.zeros((), dtype=torch.int64), x * 1))
+        return while_loop(goes_on, iteration, (torch.zeros((), dtype=torch.int64), x * 1))
 
 
 class Scan(Layer):
@@ -138,7 +138,7 @@ class Counting(Layer):
         return while_loop(lambda i, y: i < 5, lambda i, y: (i + 1, y + i), (0, x * 1))[1]
 
 
-def test_numbers_that_turns_change_are_left_to_pytorch() -> None:
+def test_numbers_that_iterations_change_are_left_to_pytorch() -> None:
     model = Counting().eval()
     with torch.no_grad(), pytest.raises(HidetError, match="while_loop"):
         hidet_torch.compile(model, inputs()[0], fallback="error")

@@ -168,13 +168,13 @@ def test_threads_with_streams_of_their_own_share_models() -> None:
 
     def work(own_stream: bool) -> None:
         with torch.no_grad(), torch.cuda.stream(torch.cuda.Stream() if own_stream else None):
-            for turn in range(100):
-                call, cases = calls[turn % 2]
-                given, expected = cases[turn // 2 % 4]
+            for iteration in range(100):
+                call, cases = calls[iteration % 2]
+                given, expected = cases[iteration // 2 % 4]
                 found = call(given)
                 torch.cuda.current_stream().synchronize()
                 if not torch.equal(found, expected):
-                    wrong.append(turn)
+                    wrong.append(iteration)
 
     threads = [threading.Thread(target=work, args=(i > 1,)) for i in range(4)]
     for thread in threads:

@@ -37,13 +37,13 @@ def test_each_model_runs_on_its_device(current: int) -> None:
     torch.cuda.set_device(current)
     nets = {device: network().to(device) for device in DEVICES}
     fast = {device: torch.compile(net, backend=hidet) for device, net in nets.items()}
-    for turn in range(4):
+    for iteration in range(4):
         for device, call in fast.items():
             x = torch.randn(5, 64, device=device)
             found = call(x)
             assert str(found.device) == device
             torch.testing.assert_close(found, nets[device](x), rtol=1e-4, atol=1e-5)
-            assert torch.cuda.current_device() == current, turn
+            assert torch.cuda.current_device() == current, iteration
 
 
 @torch.no_grad()

@@ -79,7 +79,7 @@ def test_sizes_without_a_dim_are_called_after_an_input() -> None:
 
 
 @pytest.mark.parametrize("first", [True, False])
-def test_one_dim_names_all_sizes_that_turn_out_to_be_equal(first: bool) -> None:
+def test_one_dim_names_all_sizes_that_iteration_out_to_be_equal(first: bool) -> None:
     given = [{0: Dim("rows", max=64)}, {0: Dim.DYNAMIC}]
     fast = compiled(Sum(), (x(3), x(3)), *(given if first else given[::-1]))
     assert sizes(fast) == ["rows", "rows"]

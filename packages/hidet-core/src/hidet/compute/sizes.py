@@ -167,7 +167,7 @@ def quotient(a: Size, b: Size) -> Size | None:
     if not divisor:
         return None
     out: Terms = {}
-    while left:  # its leading term is a smaller one in each turn
+    while left:  # its leading term is a smaller one in each iteration
         term = term_quotient(leading(left), leading(divisor))
         if term is None:
             return None

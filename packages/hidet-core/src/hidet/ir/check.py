@@ -114,16 +114,16 @@ class Checker:
 
     # ---- statements -----------------------------------------------------------------------------
 
-    def body(self, body: Body, introduced: tuple[Var, ...] = (), turns: int = 0) -> None:
+    def body(self, body: Body, introduced: tuple[Var, ...] = (), iterations: int = 0) -> None:
         """A list of statements; what they declare is visible to the end of the list."""
         outside = self.visible
         self.visible = outside | set(introduced)
-        self.loops += turns
+        self.loops += iterations
         for s in body:
             self.want(isinstance(s, Stmt), f"not a statement: {s}")
             self.place = s.place or self.kernel.place  # type: ignore[attr-defined]
             self.statement(s)
-        self.loops -= turns
+        self.loops -= iterations
         self.visible = outside
 
     def statement(self, s: Stmt) -> None:
@@ -133,15 +133,15 @@ class Checker:
             case For(var, extent, body):
                 self.expression(extent)
                 self.want(is_integer(extent), f"the extent of a loop is {extent.type}: {extent}")
-                self.body(body, (var,), turns=1)
+                self.body(body, (var,), iterations=1)
             case ForTasks(names, mapping, worker, body):
                 self.expression(worker)
                 rank = len(mapping.shape)
                 self.want(len(names) == rank, f"{len(names)} names for tasks of {rank} indices")
-                self.body(body, names, turns=1)
+                self.body(body, names, iterations=1)
             case While(condition, body):
                 self.condition(condition)
-                self.body(body, turns=1)
+                self.body(body, iterations=1)
             case If(condition, then, otherwise):
                 self.condition(condition)
                 self.body(then)

@@ -74,7 +74,7 @@ class Host:
         return None
 
     def step(self, place: Place | None) -> None:
-        """Count a statement, or a turn of a loop."""
+        """Count a statement, or an iteration of a loop."""
         self.steps += 1
         if self.steps > MOST_STEPS:
             raise BadArgument(f"the host function did not end in {MOST_STEPS} steps", place=place)
@@ -102,16 +102,16 @@ class Host:
 
     def loop(self, stmt: For | While) -> Stmt | None:
         """A loop; what it is left by may leave more than it."""
-        turn = 0
+        iteration = 0
         extent = int(self.evaluate(stmt.extent)) if isinstance(stmt, For) else 0
-        while turn < extent if isinstance(stmt, For) else self.evaluate(stmt.condition):
+        while iteration < extent if isinstance(stmt, For) else self.evaluate(stmt.condition):
             self.step(stmt.place)
             if isinstance(stmt, For):
-                self.numbers[stmt.var] = stmt.var.dtype.numpy.type(turn)
+                self.numbers[stmt.var] = stmt.var.dtype.numpy.type(iteration)
             left = self.body(stmt.body)
             if isinstance(left, Break):
                 return None
             if isinstance(left, Return):
                 return left
-            turn += 1
+            iteration += 1
         return None

@@ -187,9 +187,9 @@ def floor_remainder(a: Range, b: Range) -> Range:
     """Remainders with the sign of the divisor; no divisor is zero."""
     by = b.single
     if by is not None and by > 0:
-        turn = floored(a.least, by)
-        if turn == floored(a.most, by) and abs(turn) != INFINITY:
-            return plus(a, exactly(-int(turn) * by))
+        multiple = floored(a.least, by)
+        if multiple == floored(a.most, by) and abs(multiple) != INFINITY:
+            return plus(a, exactly(-int(multiple) * by))
         return span(0, by - 1, math.gcd(a.divisor, by), a.remainder)
     if b.least >= 0:
         return span(0, min(b.most - 1, a.most) if a.least >= 0 else b.most - 1)

@@ -20,12 +20,12 @@ Body: TypeAlias = tuple[Stmt, ...]
 
 
 class LoopKind(StrEnum):
-    """How the turns of a loop are run."""
+    """How the iterations of a loop are run."""
 
     SERIAL = "serial"
-    UNROLL = "unroll"  # replaced by its turns
+    UNROLL = "unroll"  # replaced by its iterations
     PARALLEL = "parallel"  # CPU: spread over the threads of the team
-    VECTOR = "vector"  # CPU: turns are independent, run in vector lanes
+    VECTOR = "vector"  # CPU: iterations are independent, run in vector lanes
 
 
 @node
@@ -136,7 +136,7 @@ class Break(Stmt):
 
 @node
 class Continue(Stmt):
-    """Go to the next turn of the innermost loop."""
+    """Go to the next iteration of the innermost loop."""
 
     place: Place | None = None
 

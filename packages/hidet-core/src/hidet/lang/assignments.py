@@ -139,7 +139,7 @@ class Assignments(Expressions):
 
         In the block that declared it, a name may take a value of another type. One that is not made
         of the old value is a new variable's, so that what is known of it is no less than of the
-        first: the turns of a `static` loop are one block.
+        first: the iterations of a `static` loop are one block.
         """
         if old in self.typed or not self.scope.here(name):
             return True

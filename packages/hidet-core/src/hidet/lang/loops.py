@@ -40,9 +40,11 @@ class Range:
             return index(distance)
         return index((distance + (step - 1)) // step)
 
-    def number(self, turn: Expr) -> Expr:
-        """The number of a turn."""
-        scaled = turn if isinstance(self.step, int) and self.step == 1 else turn * self.step
+    def number(self, iteration: Expr) -> Expr:
+        """The number of an iteration."""
+        scaled = (
+            iteration if isinstance(self.step, int) and self.step == 1 else iteration * self.step
+        )
         whole = isinstance(self.start, int) and self.start == 0
         return scaled if whole else index(self.start + scaled)
 
@@ -89,7 +91,7 @@ def grid(*extents: Any, attrs: str = "") -> Grid:
     """All index tuples below `extents`: `for i, j in grid(4, 8)`, or of a list of them.
 
     `attrs` has a letter for each loop, or one for all: "." as it is, "u" or "u+" replaced by its
-    turns, "p" spread over the threads of a CPU, for the outermost: `grid(m, n, attrs="p.")`.
+    iterations, "p" spread over the threads of a CPU, for the outermost: `grid(m, n, attrs="p.")`.
     """
     if len(extents) == 1 and isinstance(extents[0], tuple | list):
         extents = tuple(extents[0])
@@ -109,17 +111,17 @@ LETTERS = {
 
 
 def unroll(*bounds: Value | Grid | range) -> Range | Grid:
-    """Numbers as of `range`, in a loop that is replaced by its turns; or a `grid` so."""
+    """Numbers as of `range`, in a loop that is replaced by its iterations; or a `grid` so."""
     return hinted(bounds, LoopKind.UNROLL)
 
 
 def vectorize(*bounds: Value | Grid | range) -> Range | Grid:
-    """Numbers as of `range`; the turns are independent and may run in vector lanes."""
+    """Numbers as of `range`; the iterations are independent and may run in vector lanes."""
     return hinted(bounds, LoopKind.VECTOR)
 
 
 def parallel(*bounds: Value | Grid | range) -> Range | Grid:
-    """Numbers as of `range`; the turns are spread over the threads of a CPU."""
+    """Numbers as of `range`; the iterations are spread over the threads of a CPU."""
     return hinted(bounds, LoopKind.PARALLEL)
 
 

@@ -7,8 +7,8 @@
         count: Int           # a number of each thread, which may be assigned
 
         @part
-        def stage(self, turn: Int) -> Int:
-            return (self.count + turn) % self.stages
+        def stage(self, iteration: Int) -> Int:
+            return (self.count + iteration) % self.stages
 
 A record is made by calling its class. Where a name first stands for it, its numbers become
 variables of the kernel; from there on it is a reference, which nothing copies. A part, alone or

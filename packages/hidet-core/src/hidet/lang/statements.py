@@ -79,7 +79,7 @@ class Statements(Assignments):
             if decided is False:
                 return
             test: Expr = Const(True, boolean) if decided else truth(condition)
-            if body:  # the condition has statements of its own: run them in each turn
+            if body:  # the condition has statements of its own: run them in each iteration
                 leave = (Break(self.place(node.test)),)
                 self.recorder.emit(If(Not(test), leave, (), self.place(node.test)))
                 test = Const(True, boolean)

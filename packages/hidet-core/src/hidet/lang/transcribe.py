@@ -178,7 +178,7 @@ class Transcriber(Parameters):
         elements = target.elts if isinstance(target, ast.Tuple | ast.List) else []
         if len(elements) != count or not elements:
             raise BadScript(
-                f"the loop gives {count} numbers in each turn", place=self.place(target)
+                f"the loop gives {count} numbers in each iteration", place=self.place(target)
             )
         return [each.id if isinstance(each, ast.Name) else "index" for each in elements]
 

@@ -38,8 +38,8 @@ def optimize_bodies(graph: FlowGraph, run: GraphPass = lambda graph: graph) -> F
 def updating(op: Loop) -> Body:
     """The body of a loop, its updates of what it carries in place where nothing else reads it.
 
-    before   body(turn, rows, x):  return index_put(rows, turn, x)      a copy of all rows each turn
-    after    body(turn, rows, x):  return in_place(index_put(rows, turn, x))
+    before   body(iteration, rows, x):  return index_put(rows, iteration, x)   a copy of all rows
+    after    body(iteration, rows, x):  return in_place(index_put(rows, iteration, x))
     """
     graph = op.body.graph
     users, count = graph.users(), len(op.carried)

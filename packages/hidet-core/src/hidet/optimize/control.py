@@ -1,5 +1,5 @@
-"""Control flow that is known before it runs: branches nobody takes, loops of few turns, and what a
-loop carries without need."""
+"""Control flow that is known before it runs: branches nobody takes, loops of few iterations, and
+what a loop carries without need."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from hidet.graph.flow import FlowGraph
 from hidet.graph.operator import flattened
 from hidet.graph.rewrite import reading, rewrite_from
 from hidet.graph.tensor import Node, Tensor
-from hidet.ops.flow.control import TURN, If, Loop
+from hidet.ops.flow.control import ITERATION, If, Loop
 from hidet.ops.tensors.create import Full
 
 MOST_NODES = 256
-"""How many operators a loop may become when it is written out turn by turn."""
+"""How many operators a loop may become when it is written out iteration by iteration."""
 
 
 def settle_control(graph: FlowGraph) -> FlowGraph:
-    """Write out branches that are always taken, and loops of few turns whose number is known; let
-    go of what loops carry and nobody reads. Bodies come first, so that inner loops are written out
-    in outer ones.
+    """Write out branches that are always taken, and loops of few iterations whose number is known;
+    let go of what loops carry and nobody reads. Bodies come first, so that inner loops are written
+    out in outer ones.
     """
     readers = {*graph.users(), *graph.outputs}
 
@@ -35,7 +35,7 @@ def settle_control(graph: FlowGraph) -> FlowGraph:
                 return branch(op, node.inputs) or kept.outputs
             assert isinstance(op, Loop)
             read = [each in readers for each in original.outputs]
-            return turns(op, node.inputs, node.device) or lighter(kept, read) or kept.outputs
+            return iterations(op, node.inputs, node.device) or lighter(kept, read) or kept.outputs
 
     return rewrite_from(graph, change)
 
@@ -73,8 +73,9 @@ def branch(op: If, inputs: Sequence[Tensor]) -> list[Tensor] | None:
     return inlined(op.branches[0 if chosen is None or chosen else 1], inputs[1:])
 
 
-def turns(op: Loop, inputs: Sequence[Tensor], device: str) -> list[Tensor] | None:
-    """What a loop gives that has few turns, written out; None if it has many, or nobody knows."""
+def iterations(op: Loop, inputs: Sequence[Tensor], device: str) -> list[Tensor] | None:
+    """What a loop gives that has few iterations, written out; None if it has many, or nobody
+    knows."""
     go_on, trips, carried, captured = op.arrange(list(inputs))
     known = [op.count] if isinstance(op.count, int) else []
     known += [] if trips is None or constant(trips) is None else [int(constant(trips) or 0)]
@@ -90,19 +91,19 @@ def turns(op: Loop, inputs: Sequence[Tensor], device: str) -> list[Tensor] | Non
     if count * len(op.body.graph.nodes) > MOST_NODES:
         return None
     now = list(carried)
-    for turn in range(count):
-        now = inlined(op.body, [number(turn, device), *now, *captured])
+    for iteration in range(count):
+        now = inlined(op.body, [number(iteration, device), *now, *captured])
     return [*now, number(count, device)]
 
 
 def number(value: int, device: str) -> Tensor:
-    """A number of turns as a tensor."""
-    return Node(Full((), value, TURN.dtype), (), None, device).outputs[0]
+    """A number of iterations as a tensor."""
+    return Node(Full((), value, ITERATION.dtype), (), None, device).outputs[0]
 
 
 def lighter(node: Node, read: Sequence[bool]) -> list[Tensor] | None:
-    """The results of a loop that carries less: nothing that turns do not change, and nothing that
-    neither results nor other tensors need; None if all that it carries has to be carried."""
+    """The results of a loop that carries less: nothing that iterations do not change, and nothing
+    that neither results nor other tensors need; None if all that it carries has to be carried."""
     op = node.op
     assert isinstance(op, Loop)
     go_on, trips, carried, captured = op.arrange(list(node.inputs))

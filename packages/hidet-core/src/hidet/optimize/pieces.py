@@ -55,7 +55,7 @@ def joined(parts: Sequence[Tensor], axis: int) -> tuple[Piece, ...]:
 
 def spread(piece: Piece, length: int, whole: int, start: int) -> Piece | None:
     """A piece of a tensor whose stretches of `length` come to lie `whole` apart from `start` on."""
-    turns, within = divmod(piece.offset, length)
+    rows, within = divmod(piece.offset, length)
     strides, last = [], within
     for size, stride in zip(sizes(piece.source), piece.strides, strict=True):
         if stride % length == 0:
@@ -64,7 +64,7 @@ def spread(piece: Piece, length: int, whole: int, start: int) -> Piece | None:
             strides.append(stride)
             last += (size - 1) * stride
     fits = last < length
-    return Piece(piece.source, turns * whole + start + within, tuple(strides)) if fits else None
+    return Piece(piece.source, rows * whole + start + within, tuple(strides)) if fits else None
 
 
 def permuted(x: Tensor, axes: Sequence[int]) -> tuple[Piece, ...]:

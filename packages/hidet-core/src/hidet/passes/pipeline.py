@@ -38,12 +38,12 @@ CUDA: tuple[Pass, ...] = (
     unfold_tasks,  # early: everything below sees plain loops only
     bind_subexpressions,  # ahead of all that looks at values under the conditions of their uses
     guard_bounds,  # while tensors have shapes; the loops just made say what indices can be
-    simplify,  # guards that are certain vanish before they are copied into lanes and turns
+    simplify,  # guards that are certain vanish before they are copied into lanes and iterations
     flatten_indices,  # after guards, which speak in tensor coordinates
     vectorize_access,  # wants flat addresses, and its loops not yet unrolled
     unroll,  # after vector loops: they may be inside of unrolled ones
-    simplify,  # constant turns and lanes make constant indices; the only pass that comes twice
-    load_ahead,  # while all turns lie one after the other, with what is certain gone
+    simplify,  # constant iterations and lanes make constant indices; the only pass that comes twice
+    load_ahead,  # while all iterations lie one after the other, with what is certain gone
     place_shared,  # once it is certain which shared arrays are still used
     order_barriers,  # last that looks at memory accesses
     launch_configuration,  # at the end: only symbols that are still used become parameters
@@ -65,8 +65,8 @@ CPU: tuple[Pass, ...] = (
     flatten_indices,  # after guards, which speak in tensor coordinates
     copy_vectors,  # wants flat addresses, and loops without conditions
     unroll,  # small task loops; vector loops stay for the C++ compiler
-    simplify,  # constant turns make constant indices
-    join_team,  # once it is known how often loops turn
+    simplify,  # constant iterations make constant indices
+    join_team,  # once it is known how often loops iteration
     launch_configuration,  # at the end: only symbols that are still used become parameters
 )
 

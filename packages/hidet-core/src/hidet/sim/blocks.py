@@ -30,14 +30,15 @@ LANES = 1 << 16
 """Threads that run as one SIMT group at most (more only if one block has more)."""
 
 QUIET = 3
-"""Rounds without any change after which there will be none; one turn of a loop may take two."""
+"""Rounds without any change after which there will be none; one iteration of a loop may take
+two."""
 PATIENT = 32
-"""Rounds in which only loops turn, after which they may be what waits for an operation."""
+"""Rounds in which loops only iterate, after which they may be what waits for an operation."""
 MOST_WAITS = 8
 """Waits that the message about a deadlock names."""
 
-TURNS = 1 << 30
-"""On the CPU all turns of parallel loops count as one warp of one block."""
+ITERATIONS = 1 << 30
+"""On the CPU all iterations of parallel loops count as one warp of one block."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,7 @@ def parted(run: Run, clocks: Clocks, blocks: int, parting: Parting) -> Residents
 def padded_team(run: Run, first: int) -> Team:
     """Blocks rounded up to whole warps."""
     if run.kernel.kind is KernelKind.CPU:
-        return Team(TURNS, TURNS, 0)
+        return Team(ITERATIONS, ITERATIONS, 0)
     threads = prod(run.block)
     return Team(-(-threads // WARP) * WARP, WARP, first, prod(run.cluster))
 
@@ -231,7 +232,7 @@ def finish(program: Program, residents: Residents) -> None:
     alive, quiet, idle = [(simt, program.run(simt, simt.everyone)) for simt in simt_groups], 0, 0
     while alive:
         run, left = alive[0][0].run, []
-        progress, turns = run.progress, run.turns
+        progress, iterations = run.progress, run.iterations
         for simt, part in alive:
             try:
                 next(part)
@@ -240,7 +241,7 @@ def finish(program: Program, residents: Residents) -> None:
                 simt.exited = simt.everyone
                 simt.run.progress += 1
         idle = idle + 1 if run.progress == progress else 0
-        quiet = quiet + 1 if idle and run.turns == turns else 0
+        quiet = quiet + 1 if idle and run.iterations == iterations else 0
         if left and (quiet == QUIET or idle == PATIENT):
             if deliver(residents):
                 quiet = idle = 0

@@ -42,9 +42,9 @@ def launch(
     read off the arrays; `sizes` gives by name those that are not, and scalar parameters left out at
     the end. A name that the kernel does not mention is ignored, so that one call serves a kernel
     before and after lowering. Mistakes of the kernel are `SimulationError`s; `step_limit` bounds
-    the turns of loops. An array that is not writeable may not be written; what a kernel reads of an
-    array from `hidet.sim.empty` must have been written. Without `measure` the report does not count
-    accesses one by one, which is faster.
+    the iterations of loops. An array that is not writeable may not be written; what a kernel reads
+    of an array from `hidet.sim.empty` must have been written. Without `measure` the report does not
+    count accesses one by one, which is faster.
 
     Of several launches, one is dependent (see `hidet.sim.memories.dependents`) if its kernel waits
     for the grids before it, or the kernel before lets it begin early.

@@ -24,7 +24,7 @@ from hidet.sim.report import Report
 from hidet.types import Scope, dtype
 
 STEPS = 1 << 40
-"""Turns of loops in one kernel: those of compiled graphs end."""
+"""Iterations of loops in one kernel: those of compiled graphs end."""
 
 
 def load_simulated(binaries: Mapping[str, bytes]) -> Kernels:

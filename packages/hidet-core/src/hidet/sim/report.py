@@ -26,9 +26,9 @@ class Access:
     nbytes: int = 0
     """Bytes that the threads asked for."""
     served: int = 0
-    """Global memory: sectors of 32 bytes. Shared memory: turns that the banks took."""
+    """Global memory: sectors of 32 bytes. Shared memory: wavefronts that the banks took."""
     least: int = 0
-    """The fewest sectors, or turns, that so many bytes and threads need."""
+    """The fewest sectors, or wavefronts, that so many bytes and threads need."""
 
     @property
     def sectors(self) -> int:
@@ -37,7 +37,7 @@ class Access:
 
     @property
     def conflicts(self) -> int:
-        """Turns beyond the fewest, because lanes wanted different words of one bank."""
+        """Wavefronts beyond the fewest, because lanes wanted different words of one bank."""
         return self.served - self.least if self.scope == "shared" else 0
 
 
@@ -82,7 +82,7 @@ class Report:
 
     @property
     def conflicts(self) -> int:
-        """Turns that shared memory took beyond the fewest."""
+        """Wavefronts that shared memory took beyond the fewest."""
         return sum(each.conflicts for each in self.accesses)
 
     def __str__(self) -> str:

@@ -149,9 +149,9 @@ class InNumpy:
         """What one of two functions gives for what it reads; they read nothing else."""
         return then(*read) if condition else otherwise(*read)
 
-    def repeat(self, turns: Any, body: Callable[..., Any], x: Any, *read: Any) -> Any:
+    def repeat(self, iterations: Any, body: Callable[..., Any], x: Any, *read: Any) -> Any:
         """`x = body(x, *read)`, as often as a number or a whole-number tensor without axes says."""
-        for _ in range(int(turns)):
+        for _ in range(int(iterations)):
             x = body(x, *read)
         return x
 

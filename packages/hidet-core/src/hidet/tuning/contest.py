@@ -21,10 +21,10 @@ from hidet.tuning.report import Bar
 FIRST = 3
 """Measurements of a candidate that was just compiled, if the first of them is near the best."""
 ROUNDS = (4, 8, 16)
-TURN = 2
-"""Measurements of one candidate before it is the next one's turn."""
+BURST = 2
+"""Measurements of one candidate in a row, before the next candidate's."""
 ROUND_SECONDS = 0.5
-"""A round is over after so long, once each candidate had a turn."""
+"""A round is over after so long, once each candidate had a burst."""
 NEAR = 1.3
 """How much slower than the best a candidate may be to stay in the next round."""
 GAIN = 0.98
@@ -175,8 +175,8 @@ class Contest:
             return True
         fresh: dict[Choice, list[float]] = {each: [] for each in chosen}
         end = time.monotonic() + ROUND_SECONDS
-        for turn in range(-(-repeats // TURN)):
-            if turn and time.monotonic() >= end:
+        for burst in range(-(-repeats // BURST)):
+            if burst and time.monotonic() >= end:
                 break
             for each in list(fresh):
                 if self.left == 0:
@@ -185,9 +185,9 @@ class Contest:
         return True
 
     def again(self, choice: Choice, fresh: dict[Choice, list[float]]) -> None:
-        """One more turn; the first measurements, taken beside compilers, no longer count."""
+        """One more burst; the first measurements, taken beside compilers, no longer count."""
         try:
-            fresh[choice] += self.bench.time(choice, TURN)
+            fresh[choice] += self.bench.time(choice, BURST)
             self.times[choice] = self.bench.typical(fresh[choice])
             self.bar.best(self.best_seconds)
         except Refused as refusal:

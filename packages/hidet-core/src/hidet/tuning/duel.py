@@ -1,7 +1,7 @@
 """Which of two programs is faster: measured in turns, until the difference can be told from noise.
 
 What a machine does besides, and a clock that slows down, then meets both alike. Who comes first in
-a turn changes, since the first may find other caches than the second.
+a round changes, since the first may find other caches than the second.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from math import sqrt
 from statistics import median
 
 LEAST, MOST = 7, 40
-"""Turns before it is decided at the earliest, and after which it is not decided."""
+"""Rounds before it is decided at the earliest, and after which it is not decided."""
 FEW = 3
-"""Turns that there are also where the time is up."""
+"""Rounds that there are also where the time is up."""
 SURE = 3.0
 """How many times its own error a difference has to be."""
 WORTH = 0.99

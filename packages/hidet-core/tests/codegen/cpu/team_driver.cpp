@@ -31,7 +31,7 @@ struct Loop {
 };
 
 // Plain memory: ThreadSanitizer sees where nothing orders two accesses.
-static void turn(const void *arguments, long long begin, long long end) {
+static void iteration(const void *arguments, long long begin, long long end) {
   const Loop &loop = *static_cast<const Loop *>(arguments);
   for (long long i = begin; i < end; i++) {
     volatile int spent = 0;
@@ -43,8 +43,8 @@ static void turn(const void *arguments, long long begin, long long end) {
 static void loop_of(int count, int work) {
   std::vector<int> runs(count, 0);
   Loop loop{&runs, work};
-  hidet_team_run(turn, &loop, count);
-  for (int each : runs) must(each == 1, "each turn runs once, and is seen by the caller");
+  hidet_team_run(iteration, &loop, count);
+  for (int each : runs) must(each == 1, "each iteration runs once, and is seen by the caller");
 }
 
 static void sizes() {
@@ -146,7 +146,7 @@ static void nap(const void *, long long begin, long long end) {
   }
 }
 
-// Helpers that are held up while they have turns: after a while calls run alone.
+// Helpers that are held up while they have iterations: after a while calls run alone.
 static void stalls() {
   first = pthread_self();
   Habit habit{};
@@ -160,7 +160,7 @@ static void stalls() {
   must(alone, "calls run alone where helpers stall");
 }
 
-// The first turn of a loop that the caller runs, and the first one of its helper; -1 for none.
+// The first iteration of a loop that the caller runs, and the first one of its helper; -1 for none.
 struct Firsts {
   long long own = -1, helper = -1;
 };
@@ -182,7 +182,7 @@ static void shares() {
     for (int count : {32, 64, 129}) {
       Firsts firsts;
       hidet_team_run(note, &firsts, count);
-      must(firsts.own == 0, "the caller begins with the first turn");
+      must(firsts.own == 0, "the caller begins with the first iteration");
       must(firsts.helper == -1 || firsts.helper == count / 2, "a helper begins with its share");
       helped += firsts.helper != -1;
     }
@@ -227,7 +227,7 @@ static void pass(const void *arguments, long long begin, long long end) {
   *static_cast<std::atomic<long long> *>(const_cast<void *>(arguments)) += end - begin;
 }
 
-// More turns than a share can count one by one.
+// More iterations than a share can count one by one.
 static void many() {
   Habit habit{};
   for (long long count : {(1LL << 31) - 1, 1LL << 31, (5LL << 32) + 7}) {
@@ -235,7 +235,7 @@ static void many() {
     hidet_team_begin(3, &habit);
     hidet_team_run(pass, &passed, count);
     hidet_team_end();
-    must(passed == count, "all turns run");
+    must(passed == count, "all iterations run");
   }
 }
 

@@ -187,7 +187,7 @@ def test_failed_assertion_says_why_and_stops(compile_cpp, tmp_path):
     assert done.stderr == 'n is "100%" too big\n'
 
 
-def test_dependent_turns_are_not_marked_for_vectors():
+def test_dependent_iterations_are_not_marked_for_vectors():
     x, i, total = Var("x", ~f32), Var("i", i32), Var("total", f32)
     loop = For(i, Const(8, i32), (Assign(total, total + Load(x, (i,))),), LoopKind.VECTOR)
     text = emit([cpu("k", (x,), Declare(total, Const(0.0, f32)), loop, Store(x, (ZERO,), total))])

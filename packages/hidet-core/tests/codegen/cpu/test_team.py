@@ -47,7 +47,7 @@ def watched(request, tmp_path_factory):
 @pytest.mark.parametrize(
     "name", ["sizes", "callers", "nested", "stop", "children", "stalls", "shares", "crowd", "many"]
 )
-def test_every_turn_runs_once(driver, name):
+def test_every_iteration_runs_once(driver, name):
     run(driver, name)
 
 

@@ -68,7 +68,8 @@ def a_group_that_was_never_committed(right):
 
 @mistake(KIND, MissingWait, ramp(8, 64), expected=backwards, says="asynchronous copy")
 def one_group_too_many_left_pending(right):
-    """Three stages, two copies under way: the row of this turn is waited for with 1, not with 2."""
+    """Three stages, two copies under way: the row of this iteration is waited for with 1, not with
+    2."""
 
     @script
     def kernel(x: f32[8, 64], y: f32[8, 64]):
@@ -92,7 +93,8 @@ def one_group_too_many_left_pending(right):
 
 @mistake(KIND, MissingWait, ramp(8, 64), expected=backwards, says="asynchronous copy")
 def the_last_tiles_commit_nothing(right):
-    """Without empty groups at the end, `wait_group(1)` no longer waits for the row of the turn."""
+    """Without empty groups at the end, `wait_group(1)` no longer waits for the row of the
+    iteration."""
 
     @script
     def kernel(x: f32[8, 64], y: f32[8, 64]):

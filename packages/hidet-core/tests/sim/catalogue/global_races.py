@@ -153,17 +153,17 @@ def the_last_block_sums_without_a_fence(right):
         def kernel(x: f32[4, 32], count: i32[1], rows: f32[4, 32], y: f32[32]):
             attr.cuda_grid_dim = 4
             attr.cuda_block_dim = 32
-            turn = shared_tensor("int32", [1])
+            iteration = shared_tensor("int32", [1])
             rows[blockIdx.x, threadIdx.x] = x[blockIdx.x, threadIdx.x]  # other
             syncthreads()
             if threadIdx.x == 0:
                 if right:
                     threadfence()
-                turn[0] = atomic_add(~count[0], 1)
+                iteration[0] = atomic_add(~count[0], 1)
                 if right:
                     threadfence()
             syncthreads()
-            if turn[0] == 3:
+            if iteration[0] == 3:
                 total = x[0, 0]
                 total = 0
                 for row in range(4):

@@ -234,10 +234,10 @@ def a_waiter_that_is_lapped(right):
     def kernel(x: f32[6, 32], y: f32[32]):
         attr.cuda_grid_dim = 1
         attr.cuda_block_dim = 64
-        turn = shared_tensor("uint64", [1])
+        iteration = shared_tensor("uint64", [1])
         total = shared_tensor("float32", [32])
         if threadIdx.x == 0:
-            mbarrier_init(turn, 2 if right else 1)
+            mbarrier_init(iteration, 2 if right else 1)
         syncthreads()
         t = threadIdx.x % 32
         if threadIdx.x >= 32:
@@ -245,8 +245,8 @@ def a_waiter_that_is_lapped(right):
                 if right:
                     syncwarp()
                     if t == 0:
-                        mbarrier_arrive(turn)
-                mbarrier_wait(turn, i % 2)  # wrong
+                        mbarrier_arrive(iteration)
+                mbarrier_wait(iteration, i % 2)  # wrong
             y[t] = total[t]
         else:
             total[t] = 0
@@ -254,8 +254,8 @@ def a_waiter_that_is_lapped(right):
                 total[t] += x[i, t]
                 syncwarp()
                 if t == 0:
-                    mbarrier_arrive(turn)
+                    mbarrier_arrive(iteration)
                 if right:
-                    mbarrier_wait(turn, i % 2)
+                    mbarrier_wait(iteration, i % 2)
 
     return kernel

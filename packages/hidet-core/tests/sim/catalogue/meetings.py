@@ -45,7 +45,7 @@ def a_barrier_for_the_threads_in_range(right):
 
 @mistake(SOME, DivergentBarrier, ramp(100), expected=lambda x: np.append(x[:64], x[64:] * 2))
 def a_loop_that_some_leave_earlier(right):
-    """64 threads take 100 elements in two turns, the second for 36 of them."""
+    """64 threads take 100 elements in two iterations, the second for 36 of them."""
 
     @script
     def kernel(x: f32[100], y: f32[100]):
@@ -53,11 +53,11 @@ def a_loop_that_some_leave_earlier(right):
         attr.cuda_block_dim = 64
         tile = shared_tensor("float32", [64])
         if right:
-            for turn in range(2):
-                i = turn * 64 + threadIdx.x
+            for iteration in range(2):
+                i = iteration * 64 + threadIdx.x
                 tile[threadIdx.x] = x.get(i)
                 syncthreads()
-                y.put(i, tile[threadIdx.x] * (turn + 1))
+                y.put(i, tile[threadIdx.x] * (iteration + 1))
                 syncthreads()
         else:
             for i in range(threadIdx.x, 100, 64):
@@ -135,7 +135,8 @@ def each_waits_for_the_other_first(right):
 
 @mistake(DEADLOCK, Deadlock, ramp(4, 32), expected=backwards)
 def the_consumer_frees_one_buffer_less(right):
-    """The producer waits for a free buffer in each turn; the last turn's is never freed."""
+    """The producer waits for a free buffer in each iteration; the last iteration's is never
+    freed."""
 
     @script
     def kernel(x: f32[4, 32], y: f32[4, 32]):

@@ -228,7 +228,7 @@ def a_product_by_part_of_a_warpgroup(right):
 
 @mistake(WAIT, MissingWait, A, B, expected=product, says="the kernel ends")
 def a_product_too_many(right):
-    """One more is begun for a next turn that never comes, and the kernel ends under it."""
+    """One more is begun for a next iteration that never comes, and the kernel ends under it."""
 
     @script
     def kernel(a: f16[64, 64], b: f16[16, 64], c: f32[64, 16]):

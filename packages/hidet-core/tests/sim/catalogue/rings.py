@@ -71,8 +71,8 @@ def consumers_that_do_not_wait(right):
 
 
 @mistake(PHASE, MissingWait, ramp(7, 64), expected=plus_one)
-def parity_that_flips_every_turn(right):
-    """The parity of a ring's barrier flips once a round, not once a turn.
+def parity_that_flips_every_iteration(right):
+    """The parity of a ring's barrier flips once a round, not once an iteration.
 
     In turn 1 the consumers wait for parity 1 of a barrier in its first round. Before the row has
     come they go right through; afterwards they would wait for a row that never comes.
@@ -145,7 +145,7 @@ def a_ring_refilled_one_phase_early(right):
 
 @mistake(PHASE, MissingWait, ramp(7, 64), expected=plus_one)
 def the_barrier_of_the_next_stage(right):
-    """In the first turns the other barrier's phase is over by chance."""
+    """In the first iterations the other barrier's phase is over by chance."""
 
     @script
     def kernel(x: f32[7, 64], y: f32[7, 64]):

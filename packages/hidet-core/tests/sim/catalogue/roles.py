@@ -59,17 +59,17 @@ A_BYTES, B_BYTES = ROWS * DEPTH * 2, COLUMNS * DEPTH * 2
 
 
 @script
-def produce(a_boxes, b_boxes, tile_a, tile_b, full, empty, tiles, across, turns, wrong):
+def produce(a_boxes, b_boxes, tile_a, tile_b, full, empty, tiles, across, iterations, wrong):
     count = 0
     for tile in range(blockIdx.x, tiles, gridDim.x):
         row, column = tile // across * ROWS, tile % across * COLUMNS
-        for turn in range(turns):
+        for iteration in range(iterations):
             stage = count % STAGES
             if wrong == "refill_too_early":
                 mbarrier_wait(~empty[stage], 1)  # too_early
             else:
                 mbarrier_wait(~empty[stage], (count // STAGES + 1) % 2)  # release_seen
-            into_a, into_b, k = ~tile_a[stage, 0, 0], ~tile_b[stage, 0, 0], turn * DEPTH
+            into_a, into_b, k = ~tile_a[stage, 0, 0], ~tile_b[stage, 0, 0], iteration * DEPTH
             nbytes = A_BYTES if wrong == "bytes_forgotten" else A_BYTES + B_BYTES
             bar = ~full[stage]
             mbarrier_arrive_expect_tx(bar, nbytes)  # expects
@@ -79,19 +79,19 @@ def produce(a_boxes, b_boxes, tile_a, tile_b, full, empty, tiles, across, turns,
 
 
 @script
-def multiply(tile_a, tile_b, sums, full, empty, first, part, turns, wrong):
-    """The products of one tile, whose first turn is turn `first` of the ring."""
-    for turn in range(turns):
-        stage = (first + turn) % STAGES
+def multiply(tile_a, tile_b, sums, full, empty, first, part, iterations, wrong):
+    """The products of one tile, whose first iteration is iteration `first` of the ring."""
+    for iteration in range(iterations):
+        stage = (first + iteration) % STAGES
         if wrong == "parity_begun_anew":
-            mbarrier_wait(~full[stage], turn // STAGES % 2)  # wrong_parity
+            mbarrier_wait(~full[stage], iteration // STAGES % 2)  # wrong_parity
         else:
-            mbarrier_wait(~full[stage], (first + turn) // STAGES % 2)
+            mbarrier_wait(~full[stage], (first + iteration) // STAGES % 2)
         left = wgmma_descriptor(~tile_a[stage, part * 64, 0])
         right = wgmma_descriptor(~tile_b[stage, 0, 0])
         wgmma_fence(sums)
         for k in static(range(DEPTH // 16)):
-            a, b, add = left.advance(32 * k), right.advance(32 * k), turn + k > 0
+            a, b, add = left.advance(32 * k), right.advance(32 * k), iteration + k > 0
             wgmma(a, b, sums, SHAPE, add)  # multiplies
         wgmma_commit_group()
         if wrong == "released_too_early":
@@ -99,7 +99,7 @@ def multiply(tile_a, tile_b, sums, full, empty, first, part, turns, wrong):
         else:
             wgmma_wait_group(0, sums)
         if wrong == "stage_kept":
-            if (turn < turns - 1) & (threadIdx.x % 128 == 0):
+            if (iteration < iterations - 1) & (threadIdx.x % 128 == 0):
                 mbarrier_arrive(~empty[stage])
         else:
             if threadIdx.x % 128 == 0:
@@ -153,19 +153,21 @@ def product(wrong="nothing"):
                 mbarrier_init(~empty[stage], 2)
             fence_mbarrier_init()
         syncthreads()
-        across, turns = cdiv(n, COLUMNS), cdiv(k, DEPTH)
+        across, iterations = cdiv(n, COLUMNS), cdiv(k, DEPTH)
         tiles = cdiv(m, ROWS) * across
         if threadIdx.x < 128:
             setmaxnreg_dec(40)
             if threadIdx.x == 0:
-                produce(a_boxes, b_boxes, tile_a, tile_b, full, empty, tiles, across, turns, wrong)
+                produce(
+                    a_boxes, b_boxes, tile_a, tile_b, full, empty, tiles, across, iterations, wrong
+                )
         else:
             setmaxnreg_inc(232)
             part, first = threadIdx.x // 128 - 1, i32(0)
             sums = register_tensor(f32, COLUMNS // 2)
             for tile in range(blockIdx.x, tiles, gridDim.x):
-                multiply(tile_a, tile_b, sums, full, empty, first, part, turns, wrong)
-                first += turns
+                multiply(tile_a, tile_b, sums, full, empty, first, part, iterations, wrong)
+                first += iterations
                 row, column = tile // across * ROWS, tile % across * COLUMNS
                 store_half(c_boxes, out, sums, part, row, column, wrong)
             if wrong != "store_left_unread" and threadIdx.x % 128 == 0:
@@ -197,7 +199,8 @@ def case(kind, fault, says="", **marks):
 
 @case(PHASE, MissingWait, wrong="multiplies", other="fills_a", waited="wrong_parity")
 def parity_begun_anew(right):
-    """Tiles of three turns in a ring of four: the second tile begins in the middle of a round."""
+    """Tiles of three iterations in a ring of four: the second tile begins in the middle of a
+    round."""
     return product() if right else product("parity_begun_anew")
 
 
@@ -209,13 +212,13 @@ def refill_too_early(right):
 
 @case(DEADLOCK, Deadlock, says="2 of 2 arrivals", wrong="release_seen")
 def stage_kept(right):
-    """The last turn of each tile gives its stage not back."""
+    """The last iteration of each tile gives its stage not back."""
     return product() if right else product("stage_kept")
 
 
 @case(WAIT, MissingWait, wrong="fills_a", other="multiplies")
 def released_too_early(right):
-    """The stage is given back while the turn's own products are under way."""
+    """The stage is given back while the iteration's own products are under way."""
     return product() if right else product("released_too_early")
 
 

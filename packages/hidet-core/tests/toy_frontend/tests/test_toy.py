@@ -51,12 +51,12 @@ def repeated(operator: str) -> Model:
     return Model(inputs, lines, ["y"], functions={"f": body})
 
 
-def test_numpy_runs_in_the_turns_of_a_loop_too() -> None:
+def test_numpy_runs_in_the_iterations_of_a_loop_too() -> None:
     with pytest.warns(UserWarning, match="double"):
         made = hidet_toy.compile(repeated("double"))
     x = np.asarray([0.1, -1, 7], np.float32)
-    for turns in (0, 1, 5):
-        np.testing.assert_array_equal(made(x, np.int64(turns))[0], x * 2**turns)
+    for iterations in (0, 1, 5):
+        np.testing.assert_array_equal(made(x, np.int64(iterations))[0], x * 2**iterations)
 
 
 def test_what_nobody_can_run_in_a_function_is_named_with_who_calls_it() -> None:

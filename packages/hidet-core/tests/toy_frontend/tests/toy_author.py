@@ -138,9 +138,11 @@ class Writer:
         functions = {"then": self.function(then, read), "otherwise": self.function(otherwise, read)}
         return self.line("if", condition, *read, **functions)
 
-    def repeat(self, turns: Any, body: Callable[..., Value], x: Value, *read: Value) -> Value:
-        turns = turns if isinstance(turns, Value) else self.constant(np.int64(turns))
-        return self.line("repeat", turns, x, *read, body=self.function(body, (x, *read)))
+    def repeat(self, iterations: Any, body: Callable[..., Value], x: Value, *read: Value) -> Value:
+        iterations = (
+            iterations if isinstance(iterations, Value) else self.constant(np.int64(iterations))
+        )
+        return self.line("repeat", iterations, x, *read, body=self.function(body, (x, *read)))
 
     def foreign(self, x: Value) -> Value:
         return self.line("double", x)

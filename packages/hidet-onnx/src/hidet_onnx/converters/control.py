@@ -17,8 +17,8 @@ from hidet_onnx.converters.nested import flat, nested, require_same_form
 from hidet_onnx.converters.subgraph import Subgraph
 from hidet_onnx.converters.table import onnx
 
-TURNS = 1024
-"""More turns are not taken into the graph one by one."""
+ITERATIONS = 1024
+"""More iterations are not taken into the graph one by one."""
 
 
 def truth(condition: Tensor | None) -> bool | None:
@@ -66,27 +66,28 @@ def branched(condition: Tensor, then: Subgraph, otherwise: Subgraph) -> tuple[An
 def loop(
     trips: Tensor | None = None, condition: Tensor | None = None, *carried: Any, body: Subgraph
 ) -> tuple[Any, ...]:
-    """Turns of a graph: what it carries to the end, and what each turn gives beside, stacked.
+    """Iterations of a graph: what it carries to the end, and what each iteration gives beside,
+    stacked.
 
-    Where turns carry tensors of other shapes or longer lists, they are taken into the graph one by
-    one; how many there are has to be known then: NeedsValue.
+    Where iterations carry tensors of other shapes or longer lists, they are taken into the graph
+    one by one; how many there are has to be known then: NeedsValue.
     """
-    turns = Turns(trips, condition, carried, body)
+    iterations = Iterations(trips, condition, carried, body)
     try:
         with body.attempt():
-            return turns.once()
+            return iterations.once()
     except InternalError:
         raise
     except HidetError as error:
-        if turns.is_told_by_inputs(error):
+        if iterations.is_told_by_inputs(error):
             raise
         try:
-            return turns.one_by_one()
+            return iterations.one_by_one()
         except NeedsValue as needed:
             raise needed if needed.inputs else error from error
 
 
-class Turns:
+class Iterations:
     """A loop in either form."""
 
     def __init__(
@@ -99,46 +100,51 @@ class Turns:
         """The graph as the body of an operator, converted once."""
         count = len(self.carried)
         trips = how_many(self.trips)
-        if len(self.body.outputs) > 1 + count and isinstance(trips, int) and trips > TURNS:
+        if len(self.body.outputs) > 1 + count and isinstance(trips, int) and trips > ITERATIONS:
             trips = (
                 self.trips
             )  # no place is made for so many rows before it is known that they come
         ends_early = False
 
-        def turn(number: Tensor, *now: Tensor) -> tuple[Tensor, Sequence[Tensor], Sequence[Tensor]]:
+        def iteration(
+            number: Tensor, *now: Tensor
+        ) -> tuple[Tensor, Sequence[Tensor], Sequence[Tensor]]:
             self.own = {number, *now}
             values = nested(self.carried, iter(now))
             again, *found = self.body.inline(number, constant(True, boolean), *values)
-            require_same_form("turns carry values", self.carried, found[:count])
+            require_same_form("iterations carry values", self.carried, found[:count])
             nonlocal ends_early
             ends_early = not (truth(self.condition) and truth(again))
             return again, flat(found[:count]), found[count:]
 
-        last, rows, turns = ops.loop(turn, flat(self.carried), trips=trips, go_on=self.condition)
+        last, rows, iterations = ops.loop(
+            iteration, flat(self.carried), trips=trips, go_on=self.condition
+        )
         if rows and ends_early and trips is not None and not isinstance(trips, Tensor):
-            there = ops.size_from(turns, "turns")
+            there = ops.size_from(iterations, "iterations")
             rows = tuple(ops.slice(each, 0, 0, there) for each in rows)
         return (*nested(self.carried, iter(last)), *rows)
 
     def is_told_by_inputs(self, error: HidetError) -> bool:
-        """Whether values of the model's inputs are needed, not those of a turn."""
+        """Whether values of the model's inputs are needed, not those of an iteration."""
         needed = error.inputs if isinstance(error, NeedsValue) else ()
         return bool(needed) and self.own.isdisjoint(needed)
 
     def one_by_one(self) -> tuple[Any, ...]:
-        """All turns taken into the graph around the loop; NeedsValue if they cannot be counted."""
-        count = TURNS + 1 if self.trips is None else integer(self.trips)
-        condition, values, turn = self.condition, list(self.carried), 0
+        """All iterations taken into the graph around the loop; NeedsValue if they cannot be
+        counted."""
+        count = ITERATIONS + 1 if self.trips is None else integer(self.trips)
+        condition, values, iteration = self.condition, list(self.carried), 0
         rows: list[list[Any]] = [[] for _ in self.body.outputs[1 + len(values) :]]
-        while turn < count and self.goes_on(condition):
-            if turn == TURNS:
-                raise NotYet(f"more than {TURNS} turns of which each is another graph")
+        while iteration < count and self.goes_on(condition):
+            if iteration == ITERATIONS:
+                raise NotYet(f"more than {ITERATIONS} iterations of which each is another graph")
             flag = constant(True, boolean)
-            condition, *found = self.body.inline(constant(turn, i64), flag, *values)
+            condition, *found = self.body.inline(constant(iteration, i64), flag, *values)
             values = found[: len(values)]
             for each, row in zip(rows, found[len(values) :], strict=True):
                 each.append(row)
-            turn += 1
+            iteration += 1
         return (*values, *(stacked(each, 0) for each in rows))
 
     def goes_on(self, condition: Tensor | None) -> bool:
@@ -150,7 +156,7 @@ class Turns:
 
 
 def how_many(trips: Tensor | None) -> Tensor | Size | None:
-    """A number of turns as a size, where it is one; else as the tensor it is."""
+    """A number of iterations as a size, where it is one; else as the tensor it is."""
     if trips is None:
         return None
     try:
@@ -161,9 +167,9 @@ def how_many(trips: Tensor | None) -> Tensor | Size | None:
 
 
 def stacked(rows: Sequence[Any], axis: int) -> Any:
-    """What all turns gave, as one tensor."""
+    """What all iterations gave, as one tensor."""
     if not rows:
-        raise NotYet("the rows of a loop without turns")
+        raise NotYet("the rows of a loop without iterations")
     return ops.stack(rows, axis)
 
 

@@ -8,8 +8,8 @@ from hidet.errors import BadArgument
 from hidet.graph import Tensor
 from hidet.types import f32
 from hidet_onnx.converters.attention import heads
+from hidet_onnx.converters.steps import scanned
 from hidet_onnx.converters.table import onnx
-from hidet_onnx.converters.turns import scanned
 
 RULES = {"linear": (0, 0), "gated": (1, 0), "delta": (0, 1), "gated_delta": (1, 1)}
 """For each rule whether the state decays, and whether what it has already is taken off values."""

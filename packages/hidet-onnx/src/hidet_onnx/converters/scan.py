@@ -1,4 +1,4 @@
-"""Scan: a turn of a graph for each slice of tensors."""
+"""Scan: an iteration of a graph for each slice of tensors."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 from hidet import ops
 from hidet.errors import HidetError, InternalError, NotYet
 from hidet.graph import Tensor
-from hidet_onnx.converters.control import TURNS, stacked
+from hidet_onnx.converters.control import ITERATIONS, stacked
+from hidet_onnx.converters.steps import Step, scanned
 from hidet_onnx.converters.subgraph import Subgraph
 from hidet_onnx.converters.table import onnx
-from hidet_onnx.converters.turns import Step, scanned
 
 
 @onnx("Scan", since=9)
@@ -22,7 +22,8 @@ def scan(
     scan_output_axes: Sequence[int] | None = None,
     scan_output_directions: Sequence[int] | None = None,
 ) -> tuple[Any, ...]:  # fmt: skip
-    """A turn of a graph for each slice of the scanned operands; states, then rows, stacked."""
+    """An iteration of a graph for each slice of the scanned operands; states, then rows,
+    stacked."""
     count = len(operands) - num_scan_inputs
     axes = scan_input_axes or (0,) * num_scan_inputs
     backward = scan_input_directions or (0,) * num_scan_inputs
@@ -53,7 +54,7 @@ def each_slice(
         raise
     except HidetError:
         length = inputs[0].shape[0] if inputs else 0
-        if not isinstance(length, int) or not 0 < length <= TURNS:
+        if not isinstance(length, int) or not 0 < length <= ITERATIONS:
             raise
     now, rows = list(state), []
     for number in range(length):
@@ -88,7 +89,7 @@ def scan_before_9(
 ) -> tuple[Any, ...]:  # fmt: skip
     """The same for each sample of a batch, which is the first axis of all operands.
 
-    A sample has as many turns as `lengths` says; its rows after these are zero.
+    A sample has as many iterations as `lengths` says; its rows after these are zero.
     """
     if lengths is not None and any(directions or ()):
         raise NotYet("a scan from the end of samples of different lengths")
@@ -102,11 +103,13 @@ def scan_before_9(
         trips = most if lengths is None else own.pop()
         slices = [turned(x, back) for x, back in zip(own[count:], backward, strict=True)]
 
-        def turn(number: Tensor, *now: Tensor) -> tuple[None, Sequence[Tensor], Sequence[Tensor]]:
+        def iteration(
+            number: Tensor, *now: Tensor
+        ) -> tuple[None, Sequence[Tensor], Sequence[Tensor]]:
             found = body.inline(*now, *(ops.take(each, (number,)) for each in slices))
             return None, found[:count], found[count:]
 
-        last, rows, _ = ops.loop(turn, own[:count], trips=trips, most=most)
+        last, rows, _ = ops.loop(iteration, own[:count], trips=trips, most=most)
         return (), [*last, *rows]
 
     each = [*states, *inputs, *([] if lengths is None else [lengths])]

@@ -153,7 +153,7 @@ def shares(pairs: Tensor, a: Sequence[float], b: Sequence[float], classes: int) 
 
 
 def iterated(q: Tensor, start: Tensor, classes: int) -> Tensor:
-    """The shares after as many turns as LIBSVM takes for each row."""
+    """The shares after as many iterations as LIBSVM takes for each row."""
 
     def off(share: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         slope = ops.squeeze(ops.matmul(q, ops.unsqueeze(share, 2)), 2)
@@ -161,7 +161,7 @@ def iterated(q: Tensor, start: Tensor, classes: int) -> Tensor:
         error = ops.max(ops.absolute(ops.subtract(slope, total)), 1, keepdims=True)
         return slope, total, ops.greater_equal(error, 0.005 / classes)
 
-    def turn(_: Tensor, share: Tensor) -> tuple[Tensor, list[Tensor], tuple[()]]:
+    def iteration(_: Tensor, share: Tensor) -> tuple[Tensor, list[Tensor], tuple[()]]:
         slope, total, is_open = off(share)
         new = share
         for t in range(classes):
@@ -177,5 +177,7 @@ def iterated(q: Tensor, start: Tensor, classes: int) -> Tensor:
         kept = ops.where(is_open, new, share)
         return ops.any(off(kept)[2]), [kept], ()
 
-    found, _, _ = ops.loop(turn, [start], trips=max(100, classes), go_on=ops.any(off(start)[2]))
+    found, _, _ = ops.loop(
+        iteration, [start], trips=max(100, classes), go_on=ops.any(off(start)[2])
+    )
     return found[0]

@@ -24,12 +24,12 @@ def stepped(
 
 @training("Adagrad", since=1)
 def adagrad(
-    rate: Tensor, turn: Tensor, *tensors: Tensor, decay_factor: float = 0.0,
+    rate: Tensor, iteration: Tensor, *tensors: Tensor, decay_factor: float = 0.0,
     epsilon: float = 1e-6, norm_coefficient: float = 0.0,
 ) -> tuple[Tensor, ...]:  # fmt: skip
     """Tensors, then the sums of squares of their gradients."""
     step = partial(
-        ops.adagrad, rate, turn, decay=decay_factor, epsilon=epsilon,
+        ops.adagrad, rate, iteration, decay=decay_factor, epsilon=epsilon,
         decay_of_weights=norm_coefficient,
     )  # fmt: skip
     return stepped(3, tensors, step)
@@ -37,12 +37,12 @@ def adagrad(
 
 @training("Adam", since=1)
 def adam(
-    rate: Tensor, turn: Tensor, *tensors: Tensor, alpha: float = 0.9, beta: float = 0.999,
+    rate: Tensor, iteration: Tensor, *tensors: Tensor, alpha: float = 0.9, beta: float = 0.999,
     epsilon: float = 1e-6, norm_coefficient: float = 0.0, norm_coefficient_post: float = 0.0,
 ) -> tuple[Tensor, ...]:  # fmt: skip
     """Tensors, then the running means of their gradients, then those of their squares."""
     step = partial(
-        ops.adam, rate, turn, alpha=alpha, beta=beta, epsilon=epsilon,
+        ops.adam, rate, iteration, alpha=alpha, beta=beta, epsilon=epsilon,
         decay_of_weights=norm_coefficient, decay_after=norm_coefficient_post,
     )  # fmt: skip
     return stepped(4, tensors, step)
@@ -50,14 +50,14 @@ def adam(
 
 @training("Momentum", since=1)
 def momentum(
-    rate: Tensor, turn: Tensor, *tensors: Tensor, alpha: float, beta: float, mode: str,
+    rate: Tensor, iteration: Tensor, *tensors: Tensor, alpha: float, beta: float, mode: str,
     norm_coefficient: float,
 ) -> tuple[Tensor, ...]:  # fmt: skip
     """Tensors, then their momenta."""
     if mode not in ("standard", "nesterov"):
         raise BadArgument(f"Momentum has no mode {mode!r}", help="use standard or nesterov")
     step = partial(
-        ops.momentum_step, rate, turn, alpha=alpha, beta=beta,
+        ops.momentum_step, rate, iteration, alpha=alpha, beta=beta,
         decay_of_weights=norm_coefficient, nesterov=mode == "nesterov",
     )  # fmt: skip
     return stepped(3, tensors, step)

@@ -36,10 +36,10 @@ def rgb_to_hsv(x: Tensor) -> Tensor:
 def hsv_to_rgb(x: Tensor) -> Tensor:
     """Hue, saturation and value as red, green and blue."""
     hue, saturation, value = channels(x)
-    turn = ops.multiply(hue, 6.0)
+    sixths = ops.multiply(hue, 6.0)
 
     def distance(to: float) -> Tensor:
-        return ops.absolute(ops.subtract(turn, to))
+        return ops.absolute(ops.subtract(sixths, to))
 
     parts = (
         ops.subtract(distance(3.0), 1.0),

@@ -128,8 +128,8 @@ def normal(
     half: Any = tidy((count + 1) // 2)
     words = bits((half, 2), key, counter, algorithm)
     first = ops.maximum(fraction(ops.select(words, 1, 0), 23, f32), 1e-7)
-    turn = ops.multiply(fraction(ops.select(words, 1, 1), 23, f32), 2 * math.pi)
+    angle = ops.multiply(fraction(ops.select(words, 1, 1), 23, f32), 2 * math.pi)
     length = ops.sqrt(ops.multiply(ops.log(first), -2.0))
-    parts = [ops.multiply(each(turn), length) for each in (ops.sin, ops.cos)]
+    parts = [ops.multiply(each(angle), length) for each in (ops.sin, ops.cos)]
     both = ops.stack(parts, 1)
     return ops.reshape(ops.window(ops.reshape(both, (-1,)), [0], [count]), sizes)

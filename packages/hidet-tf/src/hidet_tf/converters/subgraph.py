@@ -10,7 +10,7 @@ from hidet_tf.converters.variable import Variable
 
 
 class Amount(Protocol):
-    """An integer that all turns share: the value number `at` that loops carry, or `number`."""
+    """An integer that all iterations share: the value number `at` that loops carry, or `number`."""
 
     @property
     def at(self) -> int | None: ...
@@ -20,7 +20,7 @@ class Amount(Protocol):
 
 class Bound(Protocol):
     """A loop goes on as long as the value number `counter` is below a limit, or above it if not
-    `is_upper`. `inclusive`: a turn in which both are equal runs too."""
+    `is_upper`. `inclusive`: an iteration in which both are equal runs too."""
 
     @property
     def counter(self) -> int: ...
@@ -33,19 +33,19 @@ class Bound(Protocol):
 
 
 class Induction(Protocol):
-    """What turns of a loop do with the values that they carry, by number."""
+    """What iterations of a loop do with the values that they carry, by number."""
 
     @property
     def invariant(self) -> Collection[int]:
-        """Those that each turn hands on as it gets them."""
+        """Those that each iteration hands on as it gets them."""
 
     @property
     def steps(self) -> Mapping[int, Amount]:
-        """The integers that each turn adds an amount to, and that amount."""
+        """The integers that each iteration adds an amount to, and that amount."""
 
     @property
     def conditions(self) -> Sequence[Bound | None]:
-        """What has to hold before each turn; None for what is no bound of a counter."""
+        """What has to hold before each iteration; None for what is no bound of a counter."""
 
 
 class Subgraph(Protocol):
@@ -64,4 +64,4 @@ class Subgraph(Protocol):
         """The variables that the graph assigns, given these values."""
 
     def induction(self, cond: Any) -> Induction:
-        """What turns of this graph, as long as `cond` says, do with the values they carry."""
+        """What iterations of this graph, as long as `cond` says, do with the values they carry."""

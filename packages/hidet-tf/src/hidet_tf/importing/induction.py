@@ -1,8 +1,8 @@
 """What loops do with the values that they carry, as far as their graphs show it.
 
-Python's `for` and `while`, map_fn and Keras' recurrent layers count turns in values of their own,
-and carry along whatever a turn reads. A loop whose values are known to stay or to count is one of
-core's loops that know how many turns they take.
+Python's `for` and `while`, map_fn and Keras' recurrent layers count iterations in values of their
+own, and carry along whatever an iteration reads. A loop whose values are known to stay or to count
+is one of core's loops that know how many iterations they take.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ COMPARED = {
     "Greater": (False, 0),
     "GreaterEqual": (False, 1),
 }
-"""Comparisons that end loops: whether the counter counts up to the limit, and whether the turn in
-which both are equal runs too."""
+"""Comparisons that end loops: whether the counter counts up to the limit, and whether the iteration
+in which both are equal runs too."""
 
 
 @dataclass(frozen=True)
 class Amount:
-    """An integer that all turns share: the value number `at` that loops carry, or `number`."""
+    """An integer that all iterations share: the value number `at` that loops carry, or `number`."""
 
     at: int | None = None
     number: int = 0
@@ -37,7 +37,7 @@ class Amount:
 @dataclass(frozen=True)
 class Bound:
     """A loop goes on as long as the value number `counter` is below a limit, or above it if not
-    `is_upper`. `inclusive`: a turn in which both are equal runs too."""
+    `is_upper`. `inclusive`: an iteration in which both are equal runs too."""
 
     counter: int
     limit: Amount
@@ -54,19 +54,19 @@ class Induction:
 
     @cached_property
     def invariant(self) -> frozenset[int]:
-        """The values that each turn hands on as it gets them."""
+        """The values that each iteration hands on as it gets them."""
         pairs = enumerate(zip(self.body.inputs, self.body.outputs, strict=True))
         return frozenset(at for at, (given, found) in pairs if passed(found) is given)
 
     @cached_property
     def steps(self) -> Mapping[int, Amount]:
-        """The integers that each turn adds an amount to, and that amount."""
+        """The integers that each iteration adds an amount to, and that amount."""
         values = enumerate(zip(self.body.inputs, self.body.outputs, strict=True))
         found = ((at, self.step(given, passed(after))) for at, (given, after) in values)
         return {at: step for at, step in found if step is not None}
 
     def step(self, given: Any, found: Any) -> Amount | None:
-        """What a turn adds to an integer; None if it does something else."""
+        """What an iteration adds to an integer; None if it does something else."""
         if found.op.type not in ("Add", "AddV2", "Sub") or not found.dtype.is_integer:
             return None
         first, second = map(passed, found.op.inputs)
@@ -78,7 +78,7 @@ class Induction:
 
     @cached_property
     def conditions(self) -> list[Bound | None]:
-        """What has to hold before each turn; None for what is no bound of a counter."""
+        """What has to hold before each iteration; None for what is no bound of a counter."""
         return [self.bound(each.op) for each in conjuncts(self.cond.outputs[0])]
 
     def bound(self, op: tf.Operation) -> Bound | None:
@@ -93,7 +93,7 @@ class Induction:
         return Bound(at, upto, *COMPARED[op.type])
 
     def amount(self, tensor: Any, graph: FuncGraph) -> Amount | None:
-        """The integer that a tensor of one of the graphs is in all turns."""
+        """The integer that a tensor of one of the graphs is in all iterations."""
         number, at = integer(tensor), place(tensor, graph)
         if number is not None:
             return Amount(number=number)

@@ -44,5 +44,5 @@ class Subgraph:
             return [variable for variable, value in pairs if variable.after is not value]
 
     def induction(self, cond: Subgraph) -> Induction:
-        """What turns of this graph do with the values that they carry."""
+        """What iterations of this graph do with the values that they carry."""
         return Induction(cond.graph, self.graph)

@@ -55,14 +55,14 @@ def while_loop(
     """Iterations of a graph as long as another one says."""
 
     def goes_on(*now: Tensor) -> Tensor:
-        (found,) = tensors(condition.inline(*now, *more), "a condition of turns")
+        (found,) = tensors(condition.inline(*now, *more), "a condition of iterations")
         return found
 
-    def turn(*now: Tensor) -> list[Tensor]:
+    def iteration(*now: Tensor) -> list[Tensor]:
         return tensors(body.inline(*now, *more), "a value carried")
 
     with body.attempt():
-        return ops.while_loop(goes_on, turn, *tensors(carried, "a value carried"))
+        return ops.while_loop(goes_on, iteration, *tensors(carried, "a value carried"))
 
 
 @torch(higher.scan)
@@ -71,12 +71,12 @@ def scan(
 ) -> tuple[Tensor, ...]:
     """Iterations of a graph over slices of tensors: what is carried, then all iterations' rows."""
 
-    def turn(*given: Tensor) -> tuple[list[Tensor], list[Tensor]]:
+    def iteration(*given: Tensor) -> tuple[list[Tensor], list[Tensor]]:
         found = tensors(combine.inline(*given, *more), "a result of a scan")
         return found[: len(init)], found[len(init) :]
 
     with combine.attempt():
-        last, rows = ops.scan(turn, tensors(init, "a value carried"), xs)
+        last, rows = ops.scan(iteration, tensors(init, "a value carried"), xs)
     return (*last, *rows)
 
 
@@ -86,13 +86,13 @@ def associative_scan(
 ) -> tuple[Tensor, ...]:
     """What a graph makes of all slices up to each one, one after the other."""
 
-    def turn(*given: Tensor) -> tuple[list[Tensor], list[Tensor]]:
+    def iteration(*given: Tensor) -> tuple[list[Tensor], list[Tensor]]:
         found = tensors(combine.inline(*given, *more), "a result of a scan")
         return found, found
 
     first = [ops.select(each, 0, 0) for each in xs]
     with combine.attempt():
-        _, rows = ops.scan(turn, first, [ops.slice(each, 0, 1) for each in xs])
+        _, rows = ops.scan(iteration, first, [ops.slice(each, 0, 1) for each in xs])
     return tuple(
         ops.concat([ops.unsqueeze(one, 0), others], 0)
         for one, others in zip(first, rows, strict=True)
@@ -103,8 +103,8 @@ def associative_scan(
 def map_(graph: Subgraph, xs: Sequence[Tensor], more: Sequence[Any] = ()) -> tuple[Tensor, ...]:
     """What a graph gives of each slice, stacked."""
 
-    def turn(*given: Tensor) -> tuple[tuple[()], list[Tensor]]:
+    def iteration(*given: Tensor) -> tuple[tuple[()], list[Tensor]]:
         return (), tensors(graph.inline(*given, *more), "a result of a map")
 
     with graph.attempt():
-        return tuple(ops.scan(turn, (), xs)[1])
+        return tuple(ops.scan(iteration, (), xs)[1])

@@ -133,8 +133,8 @@ def matrix_exp(x: Tensor) -> Tensor:
     for term in range(TERMS, 0, -1):
         found = one + ops.matmul(small, found) * (1 / term)
 
-    def square(turn: Tensor, now: Tensor) -> tuple[None, Sequence[Tensor], Sequence[Tensor]]:
-        goes_on = ops.less(ops.cast(turn, f64), halvings)
+    def square(iteration: Tensor, now: Tensor) -> tuple[None, Sequence[Tensor], Sequence[Tensor]]:
+        goes_on = ops.less(ops.cast(iteration, f64), halvings)
         return None, (ops.where(goes_on, ops.matmul(now, now), now),), ()
 
     (found,), _, _ = ops.loop(square, (found,), trips=ops.cast(ops.max(halvings), i64))

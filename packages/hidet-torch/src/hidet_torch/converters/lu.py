@@ -109,11 +109,15 @@ def order_of(pivots: Tensor, x: Tensor) -> Tensor:
     taken = ops.reshape(ops.cast(ops.subtract(pivots, 1), i64), (-1, steps))
     start = ops.expand(place, (taken.shape[0], rows))
 
-    def exchange(turn: Tensor, now: Tensor) -> tuple[None, Sequence[Tensor], Sequence[Tensor]]:
-        other = ops.take(taken, [None, ops.reshape(turn, (1,))])
-        first = ops.take(now, [None, ops.reshape(turn, (1,))])
+    def exchange(iteration: Tensor, now: Tensor) -> tuple[None, Sequence[Tensor], Sequence[Tensor]]:
+        other = ops.take(taken, [None, ops.reshape(iteration, (1,))])
+        first = ops.take(now, [None, ops.reshape(iteration, (1,))])
         behind = ops.where(ops.equal(place, other), first, now)
-        return None, (ops.where(ops.equal(place, turn), ops.gather(now, 1, other), behind),), ()
+        return (
+            None,
+            (ops.where(ops.equal(place, iteration), ops.gather(now, 1, other), behind),),
+            (),
+        )
 
     (found,), _, _ = ops.loop(exchange, (start,), trips=steps)
     return ops.reshape(found, (*pivots.shape[:-1], rows))

@@ -43,14 +43,14 @@ class Family:
     def evaluated(self, x: Tensor, n: Tensor) -> Tensor:
         """The polynomials of degrees n at x, of float64."""
 
-        def turn(
+        def iteration(
             k: Tensor, low: Tensor, high: Tensor
         ) -> tuple[None, Sequence[Tensor], Sequence[Tensor]]:
             goes_on = ops.less(k, n)
             following = self.step(ops.cast(k, f64), x, low, high)
             return None, (ops.where(goes_on, high, low), ops.where(goes_on, following, high)), ()
 
-        (found, _), _, _ = ops.loop(turn, (ops.ones_like(x), self.first(x)), trips=ops.max(n))
+        (found, _), _, _ = ops.loop(iteration, (ops.ones_like(x), self.first(x)), trips=ops.max(n))
         return found
 
 

@@ -41,13 +41,13 @@ def summed(s: Tensor, q: Tensor) -> Tensor:
     """The first terms one by one, the others by their integral and its corrections."""
     count = ops.maximum(ops.ceil(FAR - ops.where(ops.isfinite(q), q, 1.0)), float(FAR))
 
-    def turn(k: Tensor, total: Tensor) -> tuple[None, Sequence[Tensor], Sequence[Tensor]]:
+    def iteration(k: Tensor, total: Tensor) -> tuple[None, Sequence[Tensor], Sequence[Tensor]]:
         at = ops.cast(k, f64)
         term = ops.pow(q + at, -s)
         return None, (total + ops.where(ops.less(at, count), term, 0.0),), ()
 
     trips = ops.cast(ops.max(count), i64)
-    (found,), _, _ = ops.loop(turn, (ops.zeros_like(q),), trips=trips)
+    (found,), _, _ = ops.loop(iteration, (ops.zeros_like(q),), trips=trips)
     top = q + count
     last = ops.pow(top, -s)
     found = found + last * (top / (s - 1.0) + 0.5)
@@ -112,7 +112,7 @@ def incomplete(order: Tensor, x: Tensor, *, is_lower: bool) -> Tensor:
 def series(a: Tensor, x: Tensor) -> Tensor:
     """The sum of x^n / ((a + 1) ... (a + n))."""
 
-    def turn(
+    def iteration(
         n: Tensor, term: Tensor, total: Tensor
     ) -> tuple[Tensor, Sequence[Tensor], Sequence[Tensor]]:
         term = term * x / (a + (ops.cast(n, f64) + 1.0))
@@ -120,7 +120,7 @@ def series(a: Tensor, x: Tensor) -> Tensor:
         return goes_on, (term, total + term), ()
 
     one = ops.ones_like(a)
-    (_, found), _, _ = ops.loop(turn, (one, one), trips=MOST, go_on=true(a))
+    (_, found), _, _ = ops.loop(iteration, (one, one), trips=MOST, go_on=true(a))
     return found
 
 
@@ -129,7 +129,7 @@ def fraction(a: Tensor, x: Tensor) -> Tensor:
     neighbouring numerators and of denominators (Lentz)."""
     first = x + 1.0 - a
 
-    def turn(
+    def iteration(
         n: Tensor, c: Tensor, d: Tensor, found: Tensor
     ) -> tuple[Tensor, Sequence[Tensor], Sequence[Tensor]]:
         number = ops.cast(n, f64) + 1.0
@@ -141,7 +141,7 @@ def fraction(a: Tensor, x: Tensor) -> Tensor:
         return goes_on, (c, d, found * ratio), ()
 
     huge, start = ops.full_like(a, 1e300), 1.0 / first
-    (_, _, found), _, _ = ops.loop(turn, (huge, start, start), trips=MOST, go_on=true(a))
+    (_, _, found), _, _ = ops.loop(iteration, (huge, start, start), trips=MOST, go_on=true(a))
     return found
 
 

@@ -17,12 +17,12 @@ def gcd(x: Tensor, y: Tensor) -> Tensor:
     if product(left.shape) == 0:
         return left
 
-    def turn(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    def iteration(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
         is_done = ops.equal(b, 0)
         rest = ops.fmod(a, ops.where(is_done, 1, b, dtype=b.dtype))
         return ops.where(is_done, a, b), ops.where(is_done, 0, rest, dtype=b.dtype)
 
-    found, _ = ops.while_loop(lambda a, b: ops.any(ops.not_equal(b, 0)), turn, left, right)
+    found, _ = ops.while_loop(lambda a, b: ops.any(ops.not_equal(b, 0)), iteration, left, right)
     return ops.absolute(found)
 
 

@@ -28,7 +28,7 @@ COMPARE_SECONDS = 10.0
 """How long whole calls of two lineups are compared at most."""
 Gain: TypeAlias = tuple[Subject, Choice | None, float]
 """A group, a choice for it, and the seconds of a call that it saves."""
-TURNS = 3
+ROUNDS = 3
 """How often the kernels of two lineups are timed, in turns."""
 GATHERED = 3
 """Lineups that there is time for when the last of all ranks has been played: these are the ranks'
@@ -171,7 +171,7 @@ class Finals:
     def judge(self, plain: Entry, entry: Entry) -> None:
         """Note what the groups of a lineup take among their neighbours; where nothing better is
         known, or there is no other, measure whole calls while it is there."""
-        for _ in range(TURNS):
+        for _ in range(ROUNDS):
             before, after = plain.shares(), entry.shares()
             for subject, choice in entry.lineup.items():
                 if choice != self.plain[subject] and before[subject] > 0:
@@ -212,7 +212,7 @@ class Finals:
         return self.plain | {subject: choice for subject, choice, _ in gains}
 
     def gains(self) -> list[Gain]:
-        """The groups that were faster among their neighbours in each turn, with their fastest
+        """The groups that were faster among their neighbours in each round, with their fastest
         choices, what saves most first."""
         found = []
         for subject, ratios in self.found.items():

@@ -12,9 +12,9 @@ from statistics import median
 
 from hidet.build.measured.finals import Finals, Lineup
 from hidet.build.measured.network import Whole
+from hidet.build.measured.rounds import rounds
 from hidet.build.measured.tuner import Tuner
 from hidet.build.measured.tuning_facts import Subject, network_facts, subject_of
-from hidet.build.measured.turns import turns
 from hidet.build.target import measurable
 from hidet.errors.warning import warn
 from hidet.fusion.group import Group
@@ -123,8 +123,8 @@ class Decision:
         """What is the best of each group alone."""
         tuner = self.tuner
         found: Lineup = {}
-        for turn in turns(len(self.alike), tuner.level):
-            tuner.turn = turn
+        for each in rounds(len(self.alike), tuner.level):
+            tuner.round = each
             order = self.by_promise()
             for number, subject in enumerate(order, 1):
                 tuner.place = f"{number} of {len(order)}"
@@ -133,8 +133,8 @@ class Decision:
         return found
 
     def by_promise(self) -> list[Subject]:
-        """The groups, first those of which this turn is expected to save most of a call: a deadline
-        costs least then."""
+        """The groups, first those of which this round is expected to save most of a call: a
+        deadline costs least then."""
         saved = {s: len(groups) * self.tuner.promise(s) for s, groups in self.alike.items()}
         return sorted(saved, key=lambda each: -saved[each])
 

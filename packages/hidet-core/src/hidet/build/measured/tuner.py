@@ -17,8 +17,8 @@ from filelock import FileLock
 
 from hidet import options
 from hidet.build.measured.compilers import Compilers
+from hidet.build.measured.rounds import Round, candidates_of, prospects_of
 from hidet.build.measured.tuning_facts import Subject, device_name, facts_of
-from hidet.build.measured.turns import Turn, candidates_of, prospects_of
 from hidet.build.measured.workshop import Workshop
 from hidet.errors import NoDevice
 from hidet.errors.warning import warn
@@ -69,7 +69,7 @@ class Tuner:
         self.unknown: set[Subject] = set()
         self.place = ""
         """Which of how many operators is looked at, for people."""
-        self.turn = Turn(None, self.level)
+        self.round = Round(None, self.level)
         self.spaces: dict[Subject, dict[str, Choice]] = {}
 
     def __enter__(self) -> Tuner:
@@ -101,7 +101,7 @@ class Tuner:
             record = self.verified(subject, found, record)
         if record is not None and record.level >= self.level and fits(record, found):
             return chosen(record, found)
-        if self.turn.is_open(record, found):
+        if self.round.is_open(record, found):
             if not self.able:
                 self.unknown.add(subject)
             else:
@@ -111,12 +111,12 @@ class Tuner:
         return None if record is None else chosen(record, found)
 
     def promise(self, subject: Subject) -> float:
-        """The seconds that this turn is expected to save of the group."""
+        """The seconds that this round is expected to save of the group."""
         found, record = self.found(subject), self.record(subject)
-        if not self.turn.is_open(record, found):
+        if not self.round.is_open(record, found):
             return 0.0
         prospects = prospects_of(subject, self.target, record, found)
-        return prospects.gain(self.turn.search(record, found).candidates)
+        return prospects.gain(self.round.search(record, found).candidates)
 
     def look_ahead(self, subjects: Sequence[Subject]) -> None:
         """Say which groups come next."""
@@ -124,13 +124,13 @@ class Tuner:
             self.compilers.upcoming = self.upcoming(subjects)
 
     def upcoming(self, subjects: Sequence[Subject]) -> Iterator[tuple[Subject, Choice]]:
-        """The candidates of groups that this turn comes to, for compilers that have nothing else to
-        do; not where what they do is measured too."""
+        """The candidates of groups that this round comes to, for compilers that have nothing else
+        to do; not where what they do is measured too."""
         for subject in subjects if self.target.kind != "cpu" else ():
             found, record = self.found(subject), self.record(subject)
             known = record is not None and (record.imported or record.level >= self.level)
-            if not known and self.turn.is_open(record, found):
-                yield from ((subject, c) for c in self.turn.search(record, found).candidates)
+            if not known and self.round.is_open(record, found):
+                yield from ((subject, c) for c in self.round.search(record, found).candidates)
 
     def found(self, subject: Subject) -> dict[str, Choice]:
         """The candidates for a group's anchor by name, the cheapest by the cost model first."""
@@ -224,7 +224,7 @@ class Tuner:
 
     def search(self, subject: Subject, found: dict[str, Choice], before: Record | None) -> Record:
         """Measure what is not known yet, and what was best before."""
-        search = self.turn.search(before, found)
+        search = self.round.search(before, found)
         title = subject.group.name
         bar = Bar(f"{self.place}, {title}", len(search.candidates))
         facts = facts_of(subject, self.target)

@@ -20,7 +20,7 @@ MADE_BYTES = 1 << 20
 
 def hoist(plans: Mapping[str, Plan]) -> dict[str, Plan]:
     """The plans of a call, and "prepare" if there is one, with such launches in the latter; what
-    is the same in each turn of a loop leaves its body before."""
+    is the same in each iteration of a loop leaves its body before."""
     plans = lifted(plans)
     if plans["main"].then is None:
         return hoisted(plans, "main")

@@ -139,7 +139,8 @@ class Scene:
         )
 
     def once(self, run: Run, index: Sequence[Expr]) -> bool:
-        """Whether each turn of the loops around has an index of its own, known from the start."""
+        """Whether each iteration of the loops around has an index of its own, known from the
+        start."""
         mentioned = self.behind(index)
         if mentioned & self.changed or any(isinstance(each, While) for each in run.loops):
             return False

@@ -1,10 +1,10 @@
-"""Launches whose results are the same in each turn of a loop run before it, once.
+"""Launches whose results are the same in each iteration of a loop run before it, once.
 
 A launch of a body that reads nothing but captured tensors becomes one of the plan that runs the
 body, and what it writes is captured. Innermost bodies come first, so a launch goes up as far as it
 can: where it reads weights alone, into the main plan and from there into the prepare plan. So the
-weights of a loop are packed once, not in each turn. Out of branches, of which one may never run,
-only launches that read constants are taken.
+weights of a loop are packed once, not in each iteration. Out of branches, of which one may never
+run, only launches that read constants are taken.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def given(step: Branch | Repeat) -> tuple[int, ...]:
     """The buffers that stand for the inputs of a step's plans."""
     if isinstance(step, Branch):
         return step.operands
-    return (step.turn, *step.carried, *step.captured)
+    return (step.iteration, *step.carried, *step.captured)
 
 
 def movable(
@@ -113,7 +113,8 @@ class Caller:
         return replace(step, captured=(*step.captured, *more))
 
     def known(self, step: Branch | Repeat, body: Plan, place: Mapping[int, int]) -> set[int]:
-        """The inputs of a body that are the same in each turn, or constants if it is a branch."""
+        """The inputs of a body that are the same in each iteration, or constants if it is a
+        branch."""
         if isinstance(step, Repeat):
             return set(body.inputs[1 + len(step.carried) :])
         return {inner for inner, outer in place.items() if outer in self.fixed}

@@ -165,11 +165,11 @@ class Planner:
         return Branch(condition, tuple(operands), results, (then, other), self.arena())
 
     def repeat(self, group: Group, names: Sequence[str]) -> Repeat:
-        """The turns of a plan."""
+        """The iterations of a plan."""
         op = group.last.op
         assert isinstance(op, Loop)
         go_on, trips, carried, captured = op.arrange(list(map(self.find, group.last.inputs)))
-        *results, turns = map(self.find, group.last.outputs)
+        *results, iterations = map(self.find, group.last.outputs)
         changed = updated(op.body)[len(op.body.outputs) - len(results) :]
         if self.target.kind == "cpu" and not self.target.simulated:
             self.units.take(loop_driver())
@@ -179,10 +179,10 @@ class Planner:
             else None
             for each, old in zip(results, changed, strict=True)
         )
-        turn = self.workspace("int64", ())
+        iteration = self.workspace("int64", ())
         again = None if go_on is None else self.workspace("bool", ())
         count = None if op.count is None else plan_size(op.count)
-        ends = turns, turn, again, self.arena()
+        ends = iterations, iteration, again, self.arena()
         return Repeat(
             names[0], go_on, trips, count, carried, captured, tuple(results), twins, *ends
         )

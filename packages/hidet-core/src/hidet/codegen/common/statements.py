@@ -49,7 +49,7 @@ class StatementWriter(ABC):
 
     @abstractmethod
     def loop_hint(self, loop: For) -> None:
-        """What stands before a loop to say how its turns are run."""
+        """What stands before a loop to say how its iterations are run."""
 
     @abstractmethod
     def store_wide(self, store: Store, value: Expr) -> None:
@@ -181,7 +181,7 @@ class StatementWriter(ABC):
         return name
 
     def repeat(self, condition: Expr, body: Body) -> None:
-        """A loop on a condition; names that the condition needs are made anew at each turn."""
+        """A loop on a condition; names that the condition needs are made anew at each iteration."""
         start, mark = len(self.lines), self.depth
         self.line("while (true) {")
         self.depth += 1

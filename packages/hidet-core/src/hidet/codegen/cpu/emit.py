@@ -22,15 +22,15 @@ FLAGS = (
 )
 """What the text wants besides -O3, -fopenmp-simd and the machine's instruction sets: products and
 sums fuse, and no result depends on floating-point traps or errno. Without the latter two, loops
-with choices or roots are not vectorised. Nothing is kept in registers from one turn of a loop to a
-later one: tiles of sums fill them, so that GCC would store and load sums in each turn."""
+with choices or roots are not vectorised. Nothing is kept in registers from one iteration of a loop
+to a later one: tiles of sums fill them, so that GCC would store and load sums in each iteration."""
 
 RESERVED = (
     *PARTS,
     "INLINE",
     "NOINLINE",
-    "Turns",
-    "turns",
+    "Iterations",
+    "iterations",
     "advance",
     "hidet_parallel",
     "each",

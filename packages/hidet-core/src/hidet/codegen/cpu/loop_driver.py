@@ -20,12 +20,12 @@ static void launch_of(void *function, const __INTPTR_TYPE__ *v, const int *a, in
 
 extern "C" int %(name)s(
     void *const *functions, const int *counts, const int *args, int launches,
-    __INTPTR_TYPE__ *values, long long *turn, const bool *again,
+    __INTPTR_TYPE__ *values, long long *iteration, const bool *again,
     const int *inputs, const int *outputs, const __INTPTR_TYPE__ *results,
     const __INTPTR_TYPE__ *twins, int carried, int first, int end, int last) {
   int t = first;
   for (; t < end && (t == 0 || !again || *again); ++t) {
-    *turn = t;
+    *iteration = t;
     bool to_result = last < 0 ? t %% 2 == 0 : (last - t) %% 2 == 1;
     for (int c = 0; c < carried; ++c)
       if (outputs[c] >= 0) values[outputs[c]] = to_result ? results[c] : twins[c];

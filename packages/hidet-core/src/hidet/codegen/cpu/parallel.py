@@ -1,10 +1,10 @@
-"""Loops that the team of threads runs: their bodies as functions of a range of turns.
+"""Loops that the team of threads runs: their bodies as functions of a range of iterations.
 
-    parallel(turns(m, n), [](Turns begin, Turns end, const float *__restrict__ x, float *y) {
+    parallel(iterations(m, n), [](Iterations begin, Iterations end, float *y) {
       int j = begin % n;
       int i = begin / n;
-      for (Turns turn = begin; turn < end; ++turn, advance(j, n) && advance(i, m)) { ... }
-    }, x, y);
+      for (Iterations iteration = begin; iteration < end; ++iteration, ...) { ... }
+    }, y);
 
 What the body reads from around it are parameters, as the kernel's own are: a compiler knows as much
 of them, and a pointer that is promised not to change stays so.
@@ -22,7 +22,7 @@ from hidet.types import TensorType
 
 
 def write_parallel(writer: StatementWriter, nest: Sequence[For], heads: Mapping[Var, str]) -> None:
-    """Write loops that directly hold one another as one over the turns of all.
+    """Write loops that directly hold one another as one over the iterations of all.
 
     `heads` are the kernel's parameters as they are declared.
     """
@@ -32,18 +32,20 @@ def write_parallel(writer: StatementWriter, nest: Sequence[For], heads: Mapping[
     extents, fresh = extents_of(writer, nest)
     given = [names[var] for var in around] + list(fresh)
     begin, end = names.fresh("begin"), names.fresh("end")
-    head = ", ".join([f"Turns {begin}", f"Turns {end}", *around.values(), *fresh.values()])
-    writer.line(f"parallel(turns({', '.join(extents)}), []({head}) NOINLINE {{")
+    head = ", ".join(
+        [f"Iterations {begin}", f"Iterations {end}", *around.values(), *fresh.values()]
+    )
+    writer.line(f"parallel(iterations({', '.join(extents)}), []({head}) NOINLINE {{")
     writer.depth += 1
-    write_turns(writer, nest, extents, begin, end)
+    write_iterations(writer, nest, extents, begin, end)
     writer.depth -= 1
     writer.line(f"}}{''.join(f', {name}' for name in given)});")
 
 
-def write_turns(
+def write_iterations(
     writer: StatementWriter, nest: Sequence[For], extents: Sequence[str], begin: str, end: str
 ) -> None:
-    """The loop over the turns from `begin` to `end`."""
+    """The loop over the iterations from `begin` to `end`."""
     names, signs = writer.expressions.names, writer.expressions.signs
     for each in nest:
         signs.learn(each.var)
@@ -52,14 +54,14 @@ def write_turns(
         index = names[nest[0].var]
         writer.line(f"for ({var} = {begin}, {last} = {end}; {index} < {last}; ++{index}) {{")
     else:
-        turn, rest, steps = names.fresh("turn"), begin, []
+        iteration, rest, steps = names.fresh("iteration"), begin, []
         for each, extent in reversed([*zip(nest, extents, strict=True)]):
             place = rest if each is nest[0] else f"{rest} % {extent}"
             writer.line(f"{writer.declared(each.var)} = {place};")
             steps.append(f"advance({names[each.var]}, {extent})")
             rest = f"{rest} / {extent}"
-        step = f"++{turn}, {' && '.join(steps)}"
-        writer.line(f"for (Turns {turn} = {begin}; {turn} < {end}; {step}) {{")
+        step = f"++{iteration}, {' && '.join(steps)}"
+        writer.line(f"for (Iterations {iteration} = {begin}; {iteration} < {end}; {step}) {{")
     writer.body(nest[-1].body)
     writer.line("}")
 

@@ -111,13 +111,14 @@ LOOPS = {
     # loaded by hand, the thread that meets a loop runs it.
     "parallel": Part("""\
 #define NOINLINE __attribute__((noinline))
-using Turns = long long;
+using Iterations = long long;
 extern "C" {
 __attribute__((visibility("default")))
-void (*hidet_parallel)(void (*)(const void *, Turns, Turns), const void *, Turns) = nullptr;
+void (*hidet_parallel)(
+    void (*)(const void *, Iterations, Iterations), const void *, Iterations) = nullptr;
 }
-template <class... Extents> INLINE Turns turns(Extents... extents) {
-  return (Turns(1) * ... * Turns(extents > 0 ? extents : 0));
+template <class... Extents> INLINE Iterations iterations(Extents... extents) {
+  return (Iterations(1) * ... * Iterations(extents > 0 ? extents : 0));
 }
 template <class T, class E> INLINE bool advance(T &i, E extent) {
   if (++i < extent) return false;
@@ -125,12 +126,12 @@ template <class T, class E> INLINE bool advance(T &i, E extent) {
   return true;
 }
 template <class Loop, class... Values>
-INLINE void parallel(Turns count, const Loop &loop, Values &...values) {
-  const auto part = [&](Turns begin, Turns end) { loop(begin, end, values...); };
+INLINE void parallel(Iterations count, const Loop &loop, Values &...values) {
+  const auto part = [&](Iterations begin, Iterations end) { loop(begin, end, values...); };
   if (count <= 0) return;
   if (!hidet_parallel) return part(0, count);
   using Part = decltype(part);
-  hidet_parallel([](const void *of, Turns begin, Turns end) {
+  hidet_parallel([](const void *of, Iterations begin, Iterations end) {
     (*static_cast<Part *>(of))(begin, end);
   }, &part, count);
 }"""),

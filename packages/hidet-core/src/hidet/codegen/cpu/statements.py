@@ -107,7 +107,7 @@ class CpuStatements(StatementWriter):
 
 
 def independent(loop: For) -> bool:
-    """Whether the turns may run in vector lanes: one loop, its own variables, no way out."""
+    """Whether the iterations may run in vector lanes: one loop, its own variables, no way out."""
     own = {s.var for s in find(loop.body, Declare)}
     if any(s.var not in own for s in find(loop.body, Assign)):
         return False

@@ -1,8 +1,8 @@
 // The team of threads that runs the parallel loops of kernels; a process has one.
 //
 // A caller says when the kernels of a plan begin and end (`hidet_team_begin`, `hidet_team_end`). A
-// parallel loop is published in the caller's place (`hidet_team_run`): its turns are cut into as many
-// neighbouring shares as there are threads. Each thread claims turns of its own share and then of
+// parallel loop is published in the caller's place (`hidet_team_run`): its iterations are cut into as many
+// neighbouring shares as there are threads. Each thread claims iterations of its own share and then of
 // the others', until none are left; then the caller waits for what helpers have claimed, and never
 // for a helper that has claimed nothing. All waits spin for a bounded time and sleep then, so that
 // other processes get the cores.
@@ -32,9 +32,9 @@
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
-using Turns = long long;
+using Iterations = long long;
 using Nanoseconds = long long;
-using Task = void (*)(const void *arguments, Turns begin, Turns end);
+using Task = void (*)(const void *arguments, Iterations begin, Iterations end);
 
 // What the calls of one plan have shown; `runtime/team.py` keeps it, zeros at first.
 struct Habit {
@@ -51,7 +51,7 @@ constexpr Nanoseconds LINGER = 200000;  // helpers' spinning after a plan: the n
 constexpr Nanoseconds MOST_LINGER = 3000000;  // the same where calls were seen to be near
 constexpr Nanoseconds SHORT = 20000, LONG = 100000;  // a claim should take between these
 constexpr int PLACES = 16, MOST_HELPERS = 255;
-constexpr Turns MOST_PIECES = 1LL << 31;
+constexpr Iterations MOST_PIECES = 1LL << 31;
 constexpr int FIRST_CALLS_ALONE = 4, MOST_CALLS_ALONE = 64;
 
 Nanoseconds now() {
@@ -103,16 +103,16 @@ struct Share {
   alignas(64) std::atomic<unsigned long long> pieces{0};
 };
 
-// The loop that a caller runs. A piece is a turn, or several where there are too many to count.
+// The loop that a caller runs. A piece is an iteration, or several where there are too many to count.
 // Plain members are written by the caller while `unfinished` is 0, and read by who has claimed
 // pieces, which keeps it above 0: so nobody reads what is being written.
 struct Place {
-  alignas(64) std::atomic<Turns> unfinished{0};  // pieces that are not done
+  alignas(64) std::atomic<Iterations> unfinished{0};  // pieces that are not done
   std::atomic<unsigned> bell{0};                 // what the caller sleeps on
   std::atomic<bool> waiting{false};              // whether it does
   alignas(64) Task task = nullptr;
   const void *arguments = nullptr;
-  Turns count = 0, each = 1;    // turns, and those of a piece
+  Iterations count = 0, each = 1;    // iterations, and those of a piece
   std::atomic<int> threads{0};  // the caller's and those of the helpers that may come
   std::atomic<bool> taken{false};
   Share shares[MOST_HELPERS + 1];  // the caller's is the first
@@ -120,7 +120,7 @@ struct Place {
 
 struct Team {
   Place places[PLACES];
-  alignas(64) std::atomic<unsigned> turn{0};  // changes with each loop; what helpers sleep on
+  alignas(64) std::atomic<unsigned> generation{0};  // changes with each loop; what helpers sleep on
   alignas(64) std::atomic<int> sleepers{0};
   std::atomic<int> plans{0};    // how many places are taken
   std::atomic<int> callers{0};  // how many calls there are, those that run alone among them
@@ -153,12 +153,12 @@ thread_local Caller caller;
 //
 // `acquire` pairs with the `release` in `publish`: the loop's task and arguments are seen. Claiming
 // hands nothing on, so it need not release.
-bool claim(Share &share, bool own, Turns wish, Turns &first, Turns &end) {
+bool claim(Share &share, bool own, Iterations wish, Iterations &first, Iterations &end) {
   unsigned long long pieces = share.pieces.load(std::memory_order_relaxed);
   for (;;) {
-    Turns begin = Turns(pieces >> 32), behind = Turns(pieces & 0xffffffff);
+    Iterations begin = Iterations(pieces >> 32), behind = Iterations(pieces & 0xffffffff);
     if (begin >= behind) return false;
-    Turns half = (behind - begin) / 2, count = wish ? wish : half / 64;
+    Iterations half = (behind - begin) / 2, count = wish ? wish : half / 64;
     count = count < half ? count : half;
     count = count > 1 ? count : 1;
     first = own ? begin : behind - count;
@@ -171,15 +171,15 @@ bool claim(Share &share, bool own, Turns wish, Turns &first, Turns &end) {
   }
 }
 
-void run(const Place &place, Turns first, Turns end) {
-  Turns last = end * place.each;
+void run(const Place &place, Iterations first, Iterations end) {
+  Iterations last = end * place.each;
   place.task(place.arguments, first * place.each, last < place.count ? last : place.count);
 }
 
 // Runs the pieces of a share, then those of the next ones, until none are left; how many were run.
 // A claim begins small and grows while it takes less than SHORT.
-Turns work(Place &place, int own) {
-  Turns done = 0, wish = 0, first, end;
+Iterations work(Place &place, int own) {
+  Iterations done = 0, wish = 0, first, end;
   Nanoseconds before = 0;
   int threads = place.threads.load(std::memory_order_relaxed);
   for (int n = 0; n < threads; n++) {
@@ -189,7 +189,7 @@ Turns work(Place &place, int own) {
       run(place, first, end);
       done += end - first;
       Nanoseconds after = now();
-      Turns count = end - first;
+      Iterations count = end - first;
       wish = after - before < SHORT ? 2 * count : after - before > LONG ? count / 2 : count;
       wish = wish > 1 ? wish : 1;
       before = after;
@@ -200,9 +200,9 @@ Turns work(Place &place, int own) {
 
 // A helper has run so many pieces. Sequentially consistent, with `wait_for_helpers`: either the
 // caller sees that all is finished, or we see that it waits. The subtraction also releases what the
-// turns have written to the caller. The place may be another caller's by the time of the last lines:
+// iterations have written to the caller. The place may be another caller's by the time of the last lines:
 // it wakes for no reason then, and looks again.
-void finish(Place &place, Turns pieces) {
+void finish(Place &place, Iterations pieces) {
   if (place.unfinished.fetch_sub(pieces, std::memory_order_seq_cst) != pieces) return;
   place.bell.fetch_add(1, std::memory_order_seq_cst);
   if (place.waiting.load(std::memory_order_seq_cst)) wake(place.bell, 1);
@@ -228,21 +228,21 @@ void wait_for_helpers(Place &place) {
 }
 
 // Lets helpers look for work; of those that sleep so many are woken, or all where only some may come.
-// Sequentially consistent, with `rest`: either a helper that falls asleep sees the new turn, or we
+// Sequentially consistent, with `rest`: either a helper that falls asleep sees the new iteration, or we
 // see that it sleeps.
-void call_helpers(int threads, Turns count) {
-  team.turn.fetch_add(1, std::memory_order_seq_cst);
+void call_helpers(int threads, Iterations count) {
+  team.generation.fetch_add(1, std::memory_order_seq_cst);
   if (team.sleepers.load(std::memory_order_seq_cst) == 0) return;
   int all = team.helpers.load(std::memory_order_relaxed);
-  wake(team.turn, threads - 1 < all || count > all ? all : int(count));
+  wake(team.generation, threads - 1 < all || count > all ? all : int(count));
 }
 
-void publish(Place &place, Task task, const void *arguments, Turns count) {
+void publish(Place &place, Task task, const void *arguments, Iterations count) {
   place.task = task;
   place.arguments = arguments;
   place.count = count;
   place.each = count / MOST_PIECES + 1;
-  Turns pieces = (count + place.each - 1) / place.each;
+  Iterations pieces = (count + place.each - 1) / place.each;
   place.unfinished.store(pieces, std::memory_order_relaxed);  // released with the shares
   int threads = place.threads.load(std::memory_order_relaxed);
   for (int n = 0; n < threads; n++) {
@@ -297,16 +297,16 @@ int share_of(int helper, int place) {
   return number < wanted ? number + 1 : 0;
 }
 
-// Spins, then sleeps, until the turn is another one than was `seen`, or for no reason.
+// Spins, then sleeps, until the iteration is another one than was `seen`, or for no reason.
 void rest(unsigned seen) {
   Nanoseconds from = now();
-  for (int n = 1; team.turn.load(std::memory_order_acquire) == seen; n++) {
+  for (int n = 1; team.generation.load(std::memory_order_acquire) == seen; n++) {
     relax();
     if (n % 64) continue;
     Nanoseconds linger = team.linger.load(std::memory_order_relaxed);
     if (now() - from < (team.plans.load(std::memory_order_relaxed) ? SPIN : linger)) continue;
     team.sleepers.fetch_add(1, std::memory_order_seq_cst);
-    sleep_on(team.turn, seen);
+    sleep_on(team.generation, seen);
     team.sleepers.fetch_sub(1, std::memory_order_relaxed);
     return;
   }
@@ -315,12 +315,12 @@ void rest(unsigned seen) {
 void *help(void *number) {
   int helper = int(reinterpret_cast<long>(number));
   while (!team.over.load(std::memory_order_acquire)) {
-    unsigned seen = team.turn.load(std::memory_order_acquire);
+    unsigned seen = team.generation.load(std::memory_order_acquire);
     for (int n = 0; n < PLACES; n++) {
       Place &place = team.places[n];
       if (place.unfinished.load(std::memory_order_relaxed) == 0) continue;
       int share = share_of(helper, n);
-      if (Turns done = share ? work(place, share) : 0) finish(place, done);
+      if (Iterations done = share ? work(place, share) : 0) finish(place, done);
     }
     rest(seen);
   }
@@ -405,7 +405,7 @@ void give_back_place() {
 }
 
 // Whether the next calls use helpers. They stall a call where other processes take the cores while
-// helpers hold turns; then it is learned how long the plan takes alone, and what was faster of late
+// helpers hold iterations; then it is learned how long the plan takes alone, and what was faster of late
 // is chosen, for longer each time.
 void learn(Habit &habit, Nanoseconds took) {
   if (caller.alone) {
@@ -457,17 +457,17 @@ EXPORT void hidet_team_end() {
   if (caller.loops && !caller.crowded) learn(*caller.habit, now() - caller.begun);
 }
 
-// Runs `task` on parts of the turns 0 to `count`, each turn once, and returns when all are done.
-EXPORT void hidet_team_run(Task task, const void *arguments, Turns count) {
+// Runs `task` on parts of the iterations 0 to `count`, each iteration once, and returns when all are done.
+EXPORT void hidet_team_run(Task task, const void *arguments, Iterations count) {
   Caller &me = caller;
   if (me.depth == 0 || me.threads == 1 || me.busy || count <= 1) return task(arguments, 0, count);
   me.loops = 1;
   if (!me.place && !me.alone) take_place();
   if (!me.place) return task(arguments, 0, count);
-  me.busy = true;  // a loop in a turn of this one runs where it is met
+  me.busy = true;  // a loop in an iteration of this one runs where it is met
   publish(*me.place, task, arguments, count);
-  Turns done = work(*me.place, 0);
-  // Our own turns need no release: nobody but us waits for them.
+  Iterations done = work(*me.place, 0);
+  // Our own iterations need no release: nobody but us waits for them.
   if (me.place->unfinished.fetch_sub(done, std::memory_order_acquire) != done)
     wait_for_helpers(*me.place);
   me.busy = false;
@@ -477,8 +477,8 @@ EXPORT void hidet_team_run(Task task, const void *arguments, Turns count) {
 EXPORT void hidet_team_stop() {
   pthread_mutex_lock(&team.lock);
   team.over.store(true, std::memory_order_release);
-  team.turn.fetch_add(1, std::memory_order_seq_cst);
-  wake(team.turn, MOST_HELPERS);
+  team.generation.fetch_add(1, std::memory_order_seq_cst);
+  wake(team.generation, MOST_HELPERS);
   for (int n = 0; n < team.helpers; n++) pthread_join(team.threads[n], nullptr);
   team.helpers = 0;
   team.over.store(false, std::memory_order_relaxed);

@@ -123,7 +123,7 @@ def spherical(v: Expr) -> Expr:
 
 # ---- the same in float64, by integrals -----------------------------------------------------------
 
-TURN = np.linspace(0, 2 * np.pi, 256, endpoint=False)
+CIRCLE = np.linspace(0, 2 * np.pi, 256, endpoint=False)
 LINE = np.arange(0, 12, 1 / 64)
 
 
@@ -132,7 +132,7 @@ def i_integral(order: int, scaled: bool) -> Callable[[float], float]:
 
     def value(x: float) -> float:
         size = abs(x)
-        found = float(np.mean(np.exp(size * (np.cos(TURN) - 1)) * np.cos(order * TURN)))
+        found = float(np.mean(np.exp(size * (np.cos(CIRCLE) - 1)) * np.cos(order * CIRCLE)))
         found = found if scaled else found * math.exp(size)
         return math.copysign(found, x) if order else found
 

@@ -33,10 +33,10 @@ def slope(v: Expr) -> Expr:
     far = x + sum((select(each < FAR, one, zero) for each in near), zero)
     inverse = one / (far * far)
     right = f.log(far) - one / (far * 2) - inverse * polynomial(inverse, SERIES) - steps
-    turn = v - f.rint(v)
-    left = right - math.pi / f.tan(turn * math.pi)
+    fraction = v - f.rint(v)
+    left = right - math.pi / f.tan(fraction * math.pi)
     pole = select(v.eq(zero), f.copysign(constant(math.inf, v.dtype), -v), math.nan)
-    return select(below, select(turn.eq(zero), pole, left), right)
+    return select(below, select(fraction.eq(zero), pole, left), right)
 
 
 def polynomial(x: Expr, factors: Sequence[float]) -> Expr:

@@ -1,4 +1,4 @@
-"""Control flow as operators: a choice of two graphs, and a graph that runs in turns.
+"""Control flow as operators: a choice of two graphs, and a graph that runs in a loop.
 
 Functions that take Python callables for their bodies are in `branches.py` and `loops.py`.
 """
@@ -24,7 +24,7 @@ from hidet.types import Size, TensorType, boolean, f32, i64
 Array = np.ndarray[Any, Any]
 Run = Callable[..., tuple[Array, ...]]
 """The results of a graph for arrays."""
-TURN, FLAG = TensorType(i64, ()), TensorType(boolean, ())
+ITERATION, FLAG = TensorType(i64, ()), TensorType(boolean, ())
 
 
 @operator("if")
@@ -82,12 +82,13 @@ class If(Region):
 
 @operator("loop")
 class Loop(Region):
-    """Turns of a body, as long as there is a reason: fewer than `trips` and than `count`, and
+    """Iterations of a body, as long as there is a reason: fewer than `trips` and than `count`, and
     `go_on`. At least one of the three is there.
 
-    The body takes the number of the turn (i64), the carried tensors and the captured ones; it gives
-    `go_on`, if there is one, and what the next turn carries. Results are what the last turn gives
-    (without a turn what was carried to the first) and the number of turns.
+    The body takes the number of the iteration (i64), the carried tensors and the captured ones; it
+    gives `go_on`, if there is one, and what the next iteration carries. Results are what the last
+    iteration gives (without an iteration what was carried to the first) and the number of
+    iterations.
     """
 
     go_on: TensorType | None
@@ -109,11 +110,11 @@ class Loop(Region):
         if self.go_on is not None:
             require("the condition of loop", FLAG, self.go_on)
         if self.trips is not None:
-            require("the trips of loop", TURN, self.trips)
-        agree("loop", "input", (TURN, *self.carried, *self.captured), self.body.inputs)
+            require("the trips of loop", ITERATION, self.trips)
+        agree("loop", "input", (ITERATION, *self.carried, *self.captured), self.body.inputs)
         flags = () if self.go_on is None else (FLAG,)
         check_carried((*flags, *self.carried), self.body.outputs)
-        return (*self.carried, TURN)
+        return (*self.carried, ITERATION)
 
     def reference(
         self,
@@ -133,29 +134,29 @@ class Loop(Region):
         captured: tuple[Array, ...],
     ) -> tuple[Array, ...]:
         """What it gives where `run` computes graphs."""
-        turn = 0
+        iteration = 0
         while (
             (go_on is None or bool(go_on))
-            and (trips is None or turn < trips)
-            and (self.count is None or turn < int(self.count))  # type: ignore[arg-type]
+            and (trips is None or iteration < trips)
+            and (self.count is None or iteration < int(self.count))  # type: ignore[arg-type]
         ):
-            found = run(self.body.graph, np.asarray(turn, np.int64), *carried, *captured)
+            found = run(self.body.graph, np.asarray(iteration, np.int64), *carried, *captured)
             if go_on is not None:
                 go_on, *found = found  # type: ignore[assignment]
-            carried, turn = tuple(found), turn + 1
-        return (*carried, np.asarray(turn, np.int64))
+            carried, iteration = tuple(found), iteration + 1
+        return (*carried, np.asarray(iteration, np.int64))
 
     @classmethod
     def samples(cls) -> Iterator[Self]:
         x = f32[2, 3]
-        types = [TURN, x, x]
-        summed = traced(types, lambda turn, x, y: [add(multiply(x, 0.5), y)])
-        bounded = traced(types, lambda turn, x, y: [less(sum_(x), 9.0), add(x, y)])
+        types = [ITERATION, x, x]
+        summed = traced(types, lambda iteration, x, y: [add(multiply(x, 0.5), y)])
+        bounded = traced(types, lambda iteration, x, y: [less(sum_(x), 9.0), add(x, y)])
         yield cls(None, None, (x,), (x,), summed, 3)
         yield cls(None, None, (x,), (x,), summed, 0)
-        yield cls(None, TURN, (x,), (x,), summed)
+        yield cls(None, ITERATION, (x,), (x,), summed)
         yield cls(FLAG, None, (x,), (x,), bounded, 5)
-        yield cls(FLAG, TURN, (x,), (x,), bounded)
+        yield cls(FLAG, ITERATION, (x,), (x,), bounded)
 
 
 def traced(types: list[TensorType], function: Callable[..., list[Tensor]]) -> Body:
@@ -183,12 +184,12 @@ def agree(
 
 
 def check_carried(before: tuple[TensorType, ...], after: tuple[TensorType, ...]) -> None:
-    """Raise unless a turn gives what the next one takes: of the types that it took itself."""
+    """Raise unless an iteration gives what the next one takes: of the types that it took itself."""
     for at, (one, other) in enumerate(zip(before, after, strict=False)):
         if one.dtype is other.dtype and not alike(one, other):
             raise ShapeMismatch(
                 f"result {at} of loop is {one}, in the body {other}: what a loop carries keeps its "
-                "shape; rows of its turns that are results of their own are stacked"
+                "shape; rows of its iterations that are results of their own are stacked"
             )
     agree("loop", "result", before, after)
 

@@ -14,7 +14,7 @@ from hidet.errors import BadArgument, NotYet
 from hidet.graph import Tensor, apply_all, tracing
 from hidet.graph.known import known
 from hidet.ops.elementwise.binary import maximum
-from hidet.ops.flow.control import TURN, Loop
+from hidet.ops.flow.control import ITERATION, Loop
 from hidet.ops.flow.trace import Tensors, Trace, flag, listed, symbols
 from hidet.ops.indexing.index import take
 from hidet.ops.indexing.scatter import index_put
@@ -49,34 +49,34 @@ def loop(
     tensors = [each for each in (*carried, trips, go_on) if isinstance(each, Tensor)]
     device = device or (tensors[0].device if tensors else "cpu")
     limit = most if trips is None or isinstance(trips, Tensor) else trips
-    trace = Trace([TURN, *(each.type for each in carried)], device, body)
+    trace = Trace([ITERATION, *(each.type for each in carried)], device, body)
     again, following, rows = trace.given
     if is_true(go_on) and is_true(again):
         again = go_on = None
     if (again is None) != (go_on is None):
         raise BadArgument(
-            "a loop has a condition before its first turn and after each, or neither",
+            "a loop has a condition before its first iteration and after each, or neither",
             help="give go_on, and let the body give it as its first result",
         )
     if not symbols(*(size for row in rows for size in row.shape)).isdisjoint(trace.own_sizes(rows)):
         raise NotYet(
-            "the rows of turns have sizes that data tell in each turn",
+            "the rows of iterations have sizes that data tell in each iteration",
             help="pad them to one size in the body",
         )
     with trace.going_on():
         flags = [] if again is None else [flag(again)]
     given = listed(following)
     if rows and limit is None:
-        limit = turns_told(trace, carried, [*flags, *given], trips, go_on)
+        limit = iterations_told(trace, carried, [*flags, *given], trips, go_on)
         trips, go_on, flags = None, None, []
     stacks = [empty_stack(each.type, limit, device) for each in rows]
     inside = trace.add([each.type for each in stacks])
     with trace.going_on():
-        turn = reshape(trace.inputs[0], (1,))
-        written = [put(s, turn, row) for s, row in zip(inside, rows, strict=True)]
+        iteration = reshape(trace.inputs[0], (1,))
+        written = [put(s, iteration, row) for s, row in zip(inside, rows, strict=True)]
     results = [*flags, *given, *written]
-    *found, turns = repeated(trace, (*carried, *stacks), results, trips, go_on, limit)
-    return tuple(found[: len(carried)]), tuple(found[len(carried) :]), turns
+    *found, iterations = repeated(trace, (*carried, *stacks), results, trips, go_on, limit)
+    return tuple(found[: len(carried)]), tuple(found[len(carried) :]), iterations
 
 
 def repeated(
@@ -87,7 +87,7 @@ def repeated(
     go_on: Tensor | None,
     limit: Size | None = None,
 ) -> Tensors:
-    """What turns of a body carry to the end, and how many there were."""
+    """What iterations of a body carry to the end, and how many there were."""
     captured = trace.captured(results)
     return apply_all(
         Loop,
@@ -101,23 +101,23 @@ def repeated(
     )
 
 
-def turns_told(
+def iterations_told(
     trace: Trace,
     carried: Sequence[Tensor],
     results: Sequence[Tensor],
     trips: Tensor | Size | None,
     go_on: Tensor | None,
 ) -> Size:
-    """How many turns a loop has, which each call reads; BadArgument if nothing ends it."""
+    """How many iterations a loop has, which each call reads; BadArgument if nothing ends it."""
     if go_on is not None:
-        *_, turns = repeated(trace, carried, results, trips, go_on)
+        *_, iterations = repeated(trace, carried, results, trips, go_on)
     elif isinstance(trips, Tensor):
-        turns = maximum(number(trips), 0)
+        iterations = maximum(number(trips), 0)
     else:
         raise BadArgument(
             "nothing ends the loop", help="give trips, most, or a condition that ends it"
         )
-    return size_from(turns, "turns")
+    return size_from(iterations, "iterations")
 
 
 def while_loop(
@@ -125,11 +125,13 @@ def while_loop(
 ) -> Tensors:
     """Repeat `carried = body(*carried)` while `condition(*carried)` holds: the last `carried`."""
 
-    def turn(number: Tensor, *now: Tensor) -> tuple[Tensor, Sequence[Tensor], Sequence[Tensor]]:
+    def iteration(
+        number: Tensor, *now: Tensor
+    ) -> tuple[Tensor, Sequence[Tensor], Sequence[Tensor]]:
         after = listed(body(*now))
         return condition(*after), after, ()
 
-    return loop(turn, carried, go_on=condition(*carried))[0]
+    return loop(iteration, carried, go_on=condition(*carried))[0]
 
 
 def scan(
@@ -149,19 +151,19 @@ def scan(
     """
     if not inputs and length is None:
         raise BadArgument("a scan of nothing has no length", help="give inputs or a length")
-    turns = inputs[0].shape[0] if inputs else length
-    assert turns is not None
-    if not all(agree(each.shape[0], turns) for each in inputs):
+    iterations = inputs[0].shape[0] if inputs else length
+    assert iterations is not None
+    if not all(agree(each.shape[0], iterations) for each in inputs):
         lengths = ", ".join(str(each.shape[0]) for each in inputs)
         raise BadArgument(f"a scan goes through inputs of one length, not of {lengths}")
     ahead = [flip(each, 0) for each in inputs] if reverse else inputs
 
-    def turn(at: Tensor, *now: Tensor) -> tuple[None, Sequence[Tensor], Sequence[Tensor]]:
+    def iteration(at: Tensor, *now: Tensor) -> tuple[None, Sequence[Tensor], Sequence[Tensor]]:
         following, rows = body(*now, *(take(each, (at,)) for each in ahead))
         return None, listed(following), listed(rows)
 
     device = ahead[0].device if ahead else None
-    last, stacks, _ = loop(turn, carried, trips=turns, device=device)
+    last, stacks, _ = loop(iteration, carried, trips=iterations, device=device)
     return last, tuple(flip(each, 0) for each in stacks) if reverse else stacks
 
 
@@ -172,18 +174,18 @@ def is_true(condition: Tensor | None) -> bool:
 
 
 def number(x: Tensor) -> Tensor:
-    """A number of turns as an i64 without axes."""
+    """A number of iterations as an i64 without axes."""
     return reshape(cast(x, i64), ())
 
 
 def empty_stack(row: TensorType, count: Size | None, device: str) -> Tensor:
-    """Where rows of all turns come together; zeros at first."""
+    """Where rows of all iterations come together; zeros at first."""
     assert count is not None
     zero = False if row.dtype.is_bool else 0
     with tracing():  # of a size that only a call tells nothing can be made at once
         return full((count, *row.shape), zero, row.dtype, device=device)
 
 
-def put(rows: Tensor, turn: Tensor, row: Tensor) -> Tensor:
+def put(rows: Tensor, iteration: Tensor, row: Tensor) -> Tensor:
     """The rows with one of them written."""
-    return index_put(rows, (turn,), reshape(row, (1, *row.shape)), distinct=True)
+    return index_put(rows, (iteration,), reshape(row, (1, *row.shape)), distinct=True)

@@ -57,24 +57,24 @@ def lu(x: Tensor, right: Tensor | None = None) -> Factors:
     order = expand(reshape(row, (1, -1)), whole.shape[:2])
 
     def eliminate(
-        turn: Tensor, now: Tensor, order: Tensor
+        iteration: Tensor, now: Tensor, order: Tensor
     ) -> tuple[None, Sequence[Tensor], Sequence[Tensor]]:
-        below = element(now, turn, -1)
-        candidates = where(greater_equal(row, turn), absolute(below), -1.0)
+        below = element(now, iteration, -1)
+        candidates = where(greater_equal(row, iteration), absolute(below), -1.0)
         place = argmax(candidates, 1, keepdims=True)  # [b, 1, 1]
-        first, pivot = element(now, turn, 1), gather(now, 1, expand(place, first_row(now)))
-        is_first, is_pivot = equal(row, turn), equal(row, place)
+        first, pivot = element(now, iteration, 1), gather(now, 1, expand(place, first_row(now)))
+        is_first, is_pivot = equal(row, iteration), equal(row, place)
         exchanged = where(is_first, pivot, where(is_pivot, first, now))
-        divisor = element(pivot, turn, -1)
+        divisor = element(pivot, iteration, -1)
         # A pivot of zero is one of a column of zeros: then there is nothing to take out.
-        factor = element(exchanged, turn, -1) / where(equal(divisor, 0.0), 1.0, divisor)
-        left = where(greater(column, turn), exchanged - factor * pivot, exchanged)
-        left = where(equal(column, turn), factor, left)
+        factor = element(exchanged, iteration, -1) / where(equal(divisor, 0.0), 1.0, divisor)
+        left = where(greater(column, iteration), exchanged - factor * pivot, exchanged)
+        left = where(equal(column, iteration), factor, left)
         places = reshape(place, (-1, 1))
         at = reshape(row, (1, -1))
-        others = where(equal(at, places), element(order, turn, -1), order)
-        order = where(equal(at, turn), gather(order, 1, places), others)
-        return None, (where(greater(row, turn), left, exchanged), order), (places,)
+        others = where(equal(at, places), element(order, iteration, -1), order)
+        order = where(equal(at, iteration), gather(order, 1, places), others)
+        return None, (where(greater(row, iteration), left, exchanged), order), (places,)
 
     found, places = whole, order
     if not same(size, 0):  # of nothing there is no largest
@@ -100,15 +100,17 @@ def cholesky(x: Tensor) -> Tensor:
     column = iota(size, device=x.device)
     row = reshape(column, (-1, 1))
 
-    def turn_column(turn: Tensor, now: Tensor) -> tuple[None, Sequence[Tensor], Sequence[Tensor]]:
-        below = element(now, turn, -1)
-        below = below / sqrt(element(below, turn, 1))
-        beyond = logical_and(greater(row, turn), greater(column, turn))
+    def iteration_column(
+        iteration: Tensor, now: Tensor
+    ) -> tuple[None, Sequence[Tensor], Sequence[Tensor]]:
+        below = element(now, iteration, -1)
+        below = below / sqrt(element(below, iteration, 1))
+        beyond = logical_and(greater(row, iteration), greater(column, iteration))
         left = where(beyond, now - below * transpose(below), now)
-        is_column = logical_and(equal(column, turn), greater_equal(row, turn))
+        is_column = logical_and(equal(column, iteration), greater_equal(row, iteration))
         return None, (where(is_column, below, left),), ()
 
-    (found,), _, _ = loop(turn_column, (matrices,), trips=size)
+    (found,), _, _ = loop(iteration_column, (matrices,), trips=size)
     return cast(reshape(where(greater_equal(row, column), found, 0.0), x.shape), x.dtype)
 
 
@@ -127,21 +129,23 @@ def triangular_solve(
         matrices, right = flip(matrices, (1, 2)), flip(right, 1)
     row = reshape(iota(size, device=a.device), (-1, 1))
 
-    def substitute(turn: Tensor, now: Tensor) -> tuple[None, Sequence[Tensor], Sequence[Tensor]]:
-        column, solved = element(matrices, turn, -1), element(now, turn, 1)
+    def substitute(
+        iteration: Tensor, now: Tensor
+    ) -> tuple[None, Sequence[Tensor], Sequence[Tensor]]:
+        column, solved = element(matrices, iteration, -1), element(now, iteration, 1)
         if not unit_diagonal:
-            solved = solved / element(column, turn, 1)
-        left = where(greater(row, turn), now - column * solved, now)
-        return None, (where(equal(row, turn), solved, left),), ()
+            solved = solved / element(column, iteration, 1)
+        left = where(greater(row, iteration), now - column * solved, now)
+        return None, (where(equal(row, iteration), solved, left),), ()
 
     (found,), _, _ = loop(substitute, (right,), trips=size)
     return cast(reshape(found if lower else flip(found, 1), b.shape), b.dtype)
 
 
-def element(x: Tensor, turn: Tensor, axis: int) -> Tensor:
-    """The column, or row, of a turn, which stays an axis of size 1."""
+def element(x: Tensor, iteration: Tensor, axis: int) -> Tensor:
+    """The column, or row, of an iteration, which stays an axis of size 1."""
     axis %= x.ndim
-    return take(x, [*[None] * axis, reshape(turn, (1,))])
+    return take(x, [*[None] * axis, reshape(iteration, (1,))])
 
 
 def first_row(x: Tensor) -> Sequence[Size]:

@@ -45,19 +45,19 @@ def reflections(x: Tensor) -> Reflections:
     row = reshape(iota(rows, device=x.device), (-1, 1))
     column = iota(columns, device=x.device)
 
-    def mirror(turn: Tensor, now: Tensor) -> tuple[None, Sequence[Tensor], Sequence[Tensor]]:
-        own = element(now, turn, -1)  # [b, m, 1]
-        below, first = where(greater(row, turn), own, 0.0), element(own, turn, 1)
+    def mirror(iteration: Tensor, now: Tensor) -> tuple[None, Sequence[Tensor], Sequence[Tensor]]:
+        own = element(now, iteration, -1)  # [b, m, 1]
+        below, first = where(greater(row, iteration), own, 0.0), element(own, iteration, 1)
         rest = sum(below * below, 1, keepdims=True)
         is_done = equal(rest, 0.0)
         length = copysign(sqrt(first * first + rest), first)
         last = where(is_done, first, -length)
         scale = where(is_done, 0.0, (last - first) / where(is_done, 1.0, last))
         v = below / where(is_done, 1.0, first - last)
-        v = where(equal(row, turn), 1.0, v)
+        v = where(equal(row, iteration), 1.0, v)
         left = now - v * (scale * sum(v * now, 1, keepdims=True))
-        made = where(equal(row, turn), last, where(greater(row, turn), v, own))
-        now = where(greater(column, turn), left, where(equal(column, turn), made, now))
+        made = where(equal(row, iteration), last, where(greater(row, iteration), v, own))
+        now = where(greater(column, iteration), left, where(equal(column, iteration), made, now))
         return None, (now,), (reshape(scale, (count,)),)
 
     found = reshape(cast(x, f64), (count, rows, columns))
@@ -75,22 +75,22 @@ def reflected(steps: Reflections, y: Tensor, *, backwards: bool = False) -> Tens
     `reflections` raises.
     """
     rows, columns = known_sizes(y, "qr")
-    turns, count = steps.scales.shape[-1], product(y.shape[:-2])
+    iterations, count = steps.scales.shape[-1], product(y.shape[:-2])
     row = reshape(iota(rows, device=y.device), (-1, 1))
     whole = reshape(cast(steps.packed, f64), (count, *steps.packed.shape[-2:]))
-    scales = reshape(cast(steps.scales, f64), (count, turns, 1))
-    assert isinstance(turns, int), "sizes are known"
+    scales = reshape(cast(steps.scales, f64), (count, iterations, 1))
+    assert isinstance(iterations, int), "sizes are known"
 
-    def mirror(turn: Tensor, now: Tensor) -> tuple[None, Sequence[Tensor], Sequence[Tensor]]:
-        at = turn if backwards else (turns - 1) - turn
+    def mirror(iteration: Tensor, now: Tensor) -> tuple[None, Sequence[Tensor], Sequence[Tensor]]:
+        at = iteration if backwards else (iterations - 1) - iteration
         v = where(greater(row, at), element(whole, at, -1), 0.0)
         v = where(equal(row, at), 1.0, v)
         scale = element(scales, at, 1)
         return None, (now - v * (scale * sum(v * now, 1, keepdims=True)),), ()
 
     found = reshape(cast(y, f64), (count, rows, columns))
-    if turns:
-        (found,), _, _ = loop(mirror, (found,), trips=turns)
+    if iterations:
+        (found,), _, _ = loop(mirror, (found,), trips=iterations)
     return cast(reshape(found, y.shape), y.dtype)
 
 

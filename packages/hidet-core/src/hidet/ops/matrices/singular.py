@@ -34,7 +34,7 @@ from hidet.types import boolean, f64
 SWEEPS = 30
 """How often all pairs meet at most; usual matrices need six to eight times."""
 ALMOST = 1e-7
-"""The cosine of two columns of which one more turn leaves its square: they are orthogonal."""
+"""The cosine of two columns of which one more round leaves its square: they are orthogonal."""
 
 
 class Turned(NamedTuple):
@@ -116,12 +116,12 @@ def turned(x: Tensor, *, rotations: bool = True) -> Turned:
 def orthogonal(x: Tensor, length: int) -> Tensor:
     """The rows of x[b, n, ...] turned in pairs until their first `length` elements are orthogonal.
 
-    All meet in n - 1 turns, which begin again until no cosine was large in them.
+    All meet in n - 1 rounds, which begin again until no cosine was large in them.
     """
     size = x.shape[1]
     assert isinstance(size, int), "sizes are known"
 
-    def turn(
+    def round(
         number: Tensor, now: Tensor, was_far: Tensor
     ) -> tuple[Tensor, Sequence[Tensor], Sequence[Tensor]]:
         a, b = partners(now)
@@ -132,13 +132,13 @@ def orthogonal(x: Tensor, length: int) -> Tensor:
         return logical_or(is_far, less(place, size - 2)), (after, is_far), ()
 
     start, begin = (full((), value, boolean, device=x.device) for value in (False, True))
-    (found, _), _, _ = loop(turn, (x, start), trips=SWEEPS * (size - 1), go_on=begin)
+    (found, _), _, _ = loop(round, (x, start), trips=SWEEPS * (size - 1), go_on=begin)
     return found
 
 
 def partners(x: Tensor) -> tuple[Tensor, Tensor]:
     """Both halves of the rows of x[b, n, m], which meet: the first one stays, the others move round
-    by one place, and are where they were after n - 1 turns."""
+    by one place, and are where they were after n - 1 rounds."""
     size = x.shape[1]
     assert isinstance(size, int), "sizes are known"
     half = size // 2

@@ -53,7 +53,7 @@ def non_max_suppression(
 
     `boxes` is [batch, n, 4]: two opposite corners, or centre and size; `scores` is [batch, classes,
     n]. At most `most` of a class are taken, only those of a score above `score_threshold`. These
-    are numbers or tensors of one element. Each turn takes a box of every class.
+    are numbers or tensors of one element. Each iteration takes a box of every class.
     Source: ONNX NonMaxSuppression-11.
     """
     _, order, kept = ranked_boxes(
@@ -95,7 +95,7 @@ def ranked_boxes(
     number = scores.shape[2]
     if score_threshold is not None:
         above = cast(greater(scores, single(score_threshold)), i64)
-        # One box at least, if there is any: no turn has a best of none.
+        # One box at least, if there is any: no iteration has a best of none.
         least = minimum(size_value(number, i64, device=scores.device), 1)
         most_above = maximum(greatest(total(above, 2)), least)
         number = size_from(most_above, "boxes above the threshold")
@@ -125,14 +125,16 @@ def edges_of(boxes: Tensor, order: Tensor, form: Corners) -> list[Tensor]:
 
 
 def kept_boxes(edges: list[Tensor], allowed: Tensor, threshold: Any, most: Any) -> Tensor:
-    """Which boxes stay: each turn takes the best of a class that is left, and leaves out what it
-    overlaps."""
+    """Which boxes stay: each iteration takes the best of a class that is left, and leaves out what
+    it overlaps."""
     nothing = zeros(allowed.shape, boolean, device=allowed.device)
     if allowed.shape[2] == 0:
         return nothing
     place = iota(allowed.shape[2], device=allowed.device)
 
-    def turn(number: Tensor, kept: Tensor, left: Tensor) -> tuple[Tensor, list[Tensor], list[Any]]:
+    def iteration(
+        number: Tensor, kept: Tensor, left: Tensor
+    ) -> tuple[Tensor, list[Tensor], list[Any]]:
         best = argmax(left, 2, keepdims=True)
         taken = logical_and(left, equal(place, best))
         gone = logical_or(taken, overlaps(edges, best, single(threshold)))
@@ -140,7 +142,7 @@ def kept_boxes(edges: list[Tensor], allowed: Tensor, threshold: Any, most: Any) 
         return goes_on(rest, add(number, 1), most), [logical_or(kept, taken), rest], []
 
     first = goes_on(allowed, zeros((), i64, device=allowed.device), most)
-    return loop(turn, [nothing, allowed], trips=allowed.shape[2], go_on=first)[0][0]
+    return loop(iteration, [nothing, allowed], trips=allowed.shape[2], go_on=first)[0][0]
 
 
 def goes_on(left: Tensor, number: Tensor, most: Any) -> Tensor:

@@ -196,7 +196,8 @@ def tables(every: list[Paths], rows: int, values: Array) -> tuple[Array, Array, 
     return branches, wanted, given
 
 
-# ---- one level of all trees in each turn of a loop -----------------------------------------------
+# ---- one level of all trees in each iteration of a loop
+# -----------------------------------------------
 
 
 def by_walking(x: Tensor, trees: Trees, every: list[Paths], values: Array) -> Tensor:
@@ -209,7 +210,7 @@ def by_walking(x: Tensor, trees: Trees, every: list[Paths], values: Array) -> Te
     missing = constant(trees.missing.astype(boolean.numpy), x)
     sets = None if trees.members is None else constant(trees.members.astype(x.dtype.numpy), x)
 
-    def turn(_: Tensor, node: Tensor) -> tuple[None, list[Tensor], tuple[()]]:
+    def iteration(_: Tensor, node: Tensor) -> tuple[None, list[Tensor], tuple[()]]:
         kind = take(test, (node,))
         holds = goes_on(
             gather(x, 1, take(feature, (node,))),
@@ -221,7 +222,7 @@ def by_walking(x: Tensor, trees: Trees, every: list[Paths], values: Array) -> Te
         return None, [where(holds, take(yes, (node,)), take(no, (node,)))], ()
 
     roots = expand(constant(trees.roots.astype(i64.numpy), x), (x.shape[0], len(every)))
-    ((leaf,), _, _) = loop(turn, [roots], trips=max(each.depth for each in every))
+    ((leaf,), _, _) = loop(iteration, [roots], trips=max(each.depth for each in every))
     return permute(take(constant(values, x), (leaf,)), (1, 0, 2))
 
 

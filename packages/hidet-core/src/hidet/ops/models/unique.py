@@ -85,11 +85,11 @@ def by_columns(rows: Tensor, number: Tensor) -> Tensor:
     """The same by sorting for one column after the other, the last one first."""
     columns = flip(permute(rows, (1, 0)), 0)
 
-    def turn(at: Tensor, order: Tensor) -> tuple[None, list[Tensor], list[Tensor]]:
+    def iteration(at: Tensor, order: Tensor) -> tuple[None, list[Tensor], list[Tensor]]:
         keys = take(columns, [at, order])
         return None, [take(order, [argsort(keys)])], []
 
-    return loop(turn, [number], trips=columns.shape[0])[0][0]
+    return loop(iteration, [number], trips=columns.shape[0])[0][0]
 
 
 def by_ranks(rows: Tensor, number: Tensor) -> Tensor:

@@ -24,7 +24,7 @@ from hidet.ops.tensors.shape import unsqueeze
 from hidet.types import Size, boolean, f32, f64, i64
 from hidet.types import dtype as dtype_of
 
-TURN = 2 * math.pi
+ITERATION = 2 * math.pi
 
 
 def random_bits(
@@ -68,7 +68,7 @@ def random_normal(
     """
     how: dict[str, Any] = {"seed": seed, "offset": offset, "device": device}
     first = random_uniform(shape, stream=2 * stream, **how)
-    angle = random_uniform(shape, 0.0, TURN, stream=2 * stream + 1, **how)
+    angle = random_uniform(shape, 0.0, ITERATION, stream=2 * stream + 1, **how)
     found = sqrt(log(1.0 - first) * -2.0) * cos(angle)
     return cast(found * scale + mean, dtype)
 

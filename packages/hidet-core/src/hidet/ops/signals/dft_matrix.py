@@ -63,12 +63,12 @@ class DftMatrix(Op):
     def reference(self) -> Any:
         rows, columns, period = numbers((self.rows, self.columns, self.period))
         place = np.outer(np.arange(rows), np.arange(columns)) % period
-        turn = np.exp((2j if self.inverse else -2j) * np.pi * place / period)
-        turn = turn / period if self.inverse and self.divided else turn
+        root = np.exp((2j if self.inverse else -2j) * np.pi * place / period)
+        root = root / period if self.inverse and self.divided else root
         if self.mirrored:
             alone = (np.arange(rows) == 0) | (2 * np.arange(rows) == period)
-            turn = turn * np.where(alone, 1, 2)[:, None]
-        real, imaginary = [turn.real, turn.imag], [-turn.imag, turn.real]
+            root = root * np.where(alone, 1, 2)[:, None]
+        real, imaginary = [root.real, root.imag], [-root.imag, root.real]
         found = np.stack([np.stack(real, -1), np.stack(imaginary, -1)], 1)
         return found[:, : 1 + self.complex_rows, :, : 1 + self.complex_columns]
 

@@ -20,7 +20,7 @@ from hidet.graph.apply import placed, tracing
 from hidet.graph.flow import FlowGraph
 from hidet.graph.rewrite import reading, rewrite_from
 from hidet.graph.tensor import Node, Tensor
-from hidet.ops.flow.control import TURN, Loop
+from hidet.ops.flow.control import ITERATION, Loop
 from hidet.ops.flow.loops import repeated
 from hidet.ops.flow.trace import Trace
 from hidet.ops.indexing.index import Take
@@ -36,7 +36,7 @@ FEWEST, MOST = 3, 4
 
 
 def recurrent_cells(graph: FlowGraph) -> FlowGraph:
-    """Compute what each turn of a loop computes of a row of x for all rows before, and let the
+    """Compute what each iteration of a loop computes of a row of x for all rows before, and let the
     gates of a cell take turns."""
 
     def change(original: Node, node: Node) -> Sequence[Tensor] | None:
@@ -72,13 +72,13 @@ class Cells:
         self.made: set[Node] = set()
         """The nodes of the new body that are those of the old one."""
         self.products = [each for each in self.graph.nodes if self.is_of_a_row(each)]
-        """Those that all turns share out: each computes its row."""
+        """Those that all iterations share out: each computes its row."""
         self.gated = [found for each in self.graph.nodes if (found := self.gates(each))]
 
     # ---- what there is to do ---------------------------------------------------------------------
 
     def is_product(self, node: Node) -> bool:
-        """Whether a node multiplies by a weight that no turn changes."""
+        """Whether a node multiplies by a weight that no iteration changes."""
         if isinstance(node.op, Matmul):
             plain = not (node.op.transpose_a or node.op.transpose_b or node.op.dtype)
             fits = plain and node.inputs[1].ndim == 2
@@ -87,8 +87,8 @@ class Cells:
         return fits and all(each in self.outside for each in node.inputs[1:])
 
     def is_of_a_row(self, node: Node) -> bool:
-        """Whether a node multiplies the row that a turn takes of what no turn changes, and turns
-        take as many as there are."""
+        """Whether a node multiplies the row that an iteration takes of what no iteration changes,
+        and iterations take as many as there are."""
         made = node.inputs[0].trace if self.is_product(node) else None
         if made is None or not isinstance(made[0].op, Take) or made[0].op.axes != (0,):
             return False
@@ -155,12 +155,12 @@ class Cells:
                 for product in each.products
             }
 
-            def body(turn: Tensor, *now: Tensor) -> list[Tensor]:
-                inputs = (turn, *now, *self.captured)
+            def body(iteration: Tensor, *now: Tensor) -> list[Tensor]:
+                inputs = (iteration, *now, *self.captured)
                 new = dict(zip(self.graph.inputs, inputs, strict=True))
                 return self.inlined(new, ahead, turned)
 
-            types = [TURN, *(each.type for each in self.carried)]
+            types = [ITERATION, *(each.type for each in self.carried)]
             trace = Trace(types, self.node.device, body)
             trace.own |= self.made
             results = trace.given

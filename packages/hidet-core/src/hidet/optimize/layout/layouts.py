@@ -81,15 +81,15 @@ class Layouts:
         """What became of a tensor, its axes in their own order."""
         if x in self.own or x not in self.other:
             return self.own.get(x, x)
-        return self.turn(self.other[x], self.back(x.ndim))
+        return self.transposed(self.other[x], self.back(x.ndim))
 
     def in_other_order(self, x: Tensor) -> Tensor:
         """What became of a tensor, its axes in the other order."""
         if x in self.other:
             return self.other[x]
-        return self.turn(self.own.get(x, x), self.order(x.ndim))
+        return self.transposed(self.own.get(x, x), self.order(x.ndim))
 
-    def turn(self, x: Tensor, axes: tuple[int, ...]) -> Tensor:
+    def transposed(self, x: Tensor, axes: tuple[int, ...]) -> Tensor:
         """A tensor with its axes in another order: a new shape where only axes of size 1 move."""
         if x not in self.turned:
             real = [axis for axis in axes if not same(x.shape[axis], 1)]
@@ -172,7 +172,7 @@ def aligned(layouts: Layouts, x: Tensor, rank: int) -> Tensor:
     if x.ndim == rank:
         return layouts.in_other_order(x)
     wide = ops.reshape(layouts.as_it_was(x), (1,) * (rank - x.ndim) + tuple(x.shape))
-    return layouts.turn(wide, layouts.order(rank))
+    return layouts.transposed(wide, layouts.order(rank))
 
 
 def again(op: Op, inputs: Sequence[Tensor], **changes: Any) -> Tensor:

@@ -130,7 +130,7 @@ def in_turns(constants: list[Tensor]) -> Tensor:
     whole = constants[0]
     if len(constants) == 1:
         parted = ops.reshape(whole, (2, -1, *whole.shape[1:]))
-        turns = ops.permute(parted, (1, 0, *range(2, parted.ndim)))
+        interleaved = ops.permute(parted, (1, 0, *range(2, parted.ndim)))
     else:
-        turns = ops.stack(constants, 1)
-    return ops.reshape(turns, (-1, *whole.shape[1:]))
+        interleaved = ops.stack(constants, 1)
+    return ops.reshape(interleaved, (-1, *whole.shape[1:]))

@@ -54,10 +54,10 @@ class Both(Scoped):
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)
         self.always: Set[Expr] | None = None
-        """What each turn of the vector loop around reads under no condition; None outside."""
+        """What each iteration of the vector loop around reads under no condition; None outside."""
 
     def loop(self, s: For) -> Iterable[Stmt]:
-        """A vector loop says what is read in each turn."""
+        """A vector loop says what is read in each iteration."""
         outside = self.always
         if s.kind is LoopKind.VECTOR:
             self.always = read_always(s)

@@ -1,4 +1,4 @@
-"""The turns of a vector loop as lanes: values of one statement in each of them."""
+"""The iterations of a vector loop as lanes: values of one statement in each of them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ class Lanes:
         """Whether `e` may differ between lanes."""
         return not self.own.keys().isdisjoint(e.mentioned())
 
-    def turn(self, e: Expr, lane: int, loaded: Mapping[Expr, Sequence[Expr]] | None = None) -> Expr:
+    def in_lane(
+        self, e: Expr, lane: int, loaded: Mapping[Expr, Sequence[Expr]] | None = None
+    ) -> Expr:
         """`e` in one lane, where what is `loaded` has its value already."""
         done: dict[Expr, Expr] = {}
         known = loaded or {}
@@ -100,7 +102,7 @@ def condition_of(ways: Iterable[Path], lanes: Lanes, bounds: Bounds) -> Expr | N
 
 def condition_of_one(path: Path, lanes: Lanes, bounds: Bounds) -> Expr | None:
     """The condition of a path in the first lane; None if it certainly holds."""
-    turned = [(lanes.turn(c, 0), holds) for c, holds in path]
+    turned = [(lanes.in_lane(c, 0), holds) for c, holds in path]
     asked = [(c if holds else Not(c)) for c, holds in turned if bounds.known(c) is not holds]
     return reduce(And, asked) if asked else None
 

@@ -113,7 +113,8 @@ Key: TypeAlias = tuple[Expr, ...]
 class Held:
     """What was loaded ahead in a run of plain statements, and is not loaded again.
 
-    Turns of an unrolled loop that read the same element may write its index each in its own way.
+    Iterations of an unrolled loop that read the same element may write its index each in its own
+    way.
     """
 
     def __init__(self, run: Sequence[Stmt], kernel: Loading) -> None:

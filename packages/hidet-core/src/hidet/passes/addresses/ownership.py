@@ -13,7 +13,7 @@ def local_offset(mapping: TaskMapping, index: Sequence[Expr]) -> Expr:
     """Which of its owner's elements the one at `index` is, counted in the order of the tasks."""
     match mapping:
         case Projected(inner, fixed):
-            # The fixed dimensions are at 0 in every task; their turns share one element.
+            # The fixed dimensions are at 0 in every task; their iterations share one element.
             return local_offset(inner, [wrap(0) if d in fixed else i for d, i in enumerate(index)])
         case Nested(parts):
             pass

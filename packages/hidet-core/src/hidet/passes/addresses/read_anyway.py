@@ -54,9 +54,9 @@ def read_anyway(kernel: Kernel) -> Kernel:
     The same goes for reads inside a value, as of `2 * x[j] if ... else 0`, and for those that say
     where others are, as of `x[i[j]] if ... else 0`. Where three conditions
     or more have to hold, each becomes a number, all bits of which are set where it does.
-    One element for all turns is read ahead of any choice. Neighbours stay as they are: they are
-    read under a mask, unless a tensor of bools decides. Of a tensor whose
-    size is open there is an element wherever a loop around does not run for a size of zero.
+    One element for all iterations is read ahead of any choice. Neighbours stay as they are: they
+    are read under a mask, unless a tensor of bools decides. Of a tensor whose size is open there is
+    an element wherever a loop around does not run for a size of zero.
     """
     if kernel.kind is not KernelKind.CPU:
         return kernel
@@ -78,7 +78,7 @@ def changed(outermost: Stmt) -> Body:
 
 
 def symbols_of(extent: Expr) -> frozenset[Var]:
-    """The symbols that are not zero where a loop of so many turns has one."""
+    """The symbols that are not zero where a loop of so many iterations has one."""
     zero = constant(0, extent.dtype)
     return frozenset(
         each
@@ -129,12 +129,16 @@ def decided(choice: Select, there: frozenset[Var]) -> list[Load]:
 
 
 def ahead_of(
-    choice: Select, reads: Sequence[Load], turn: Var, values: Mapping[Var, Expr], moving: set[Var]
+    choice: Select,
+    reads: Sequence[Load],
+    iteration: Var,
+    values: Mapping[Var, Expr],
+    moving: set[Var],
 ) -> list[Load]:
-    """Those of a choice's reads that come ahead of it: of one element for all turns, of elements
-    apart from each other, those that say where others are, and all where bools decide."""
+    """Those of a choice's reads that come ahead of it: of one element for all iterations, of
+    elements apart from each other, those that say where others are, and all where bools decide."""
     always = reads if asks_bytes(choice) else places(reads)
-    steps = {read: step(read, turn, values, moving) for read in reads}
+    steps = {read: step(read, iteration, values, moving) for read in reads}
     apart = isinstance(choice.otherwise, Const)
     return [r for r, n in steps.items() if r in always or n == 0 or (apart and n != 1)]
 
@@ -177,18 +181,18 @@ def is_parameter(read: Load, there: frozenset[Var]) -> bool:
     return all(s in there if isinstance(s, Var) else has_elements(s) for s in of.shape)
 
 
-def step(read: Load, turn: Var, values: Mapping[Var, Expr], moving: set[Var]) -> int | None:
-    """How far apart the elements are that neighbouring turns read; None where that differs.
+def step(read: Load, iteration: Var, values: Mapping[Var, Expr], moving: set[Var]) -> int | None:
+    """How far apart the elements are that neighbouring iterations read; None where that differs.
 
     `values` are what variables of the loop stand for; `moving` are those that stand for themselves
-    and have another value in another turn.
+    and have another value in another iteration.
     """
     of = read.tensor.type
     assert isinstance(of, TensorType), "it is a parameter"
     flat = simplify_expression(row_major(of, tuple(substitute(i, values) for i in read.index)))
     form = Terms().form(flat)
-    others = any(not moving.isdisjoint(variables(list(e))) for e in form if e != (turn,))
-    return None if others else form.get((turn,), 0)
+    others = any(not moving.isdisjoint(variables(list(e))) for e in form if e != (iteration,))
+    return None if others else form.get((iteration,), 0)
 
 
 def has_elements(size: Size) -> bool:

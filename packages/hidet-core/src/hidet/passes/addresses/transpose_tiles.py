@@ -24,7 +24,7 @@ from hidet.types import Scope, TensorType, i32
 SIDE = 16
 """Elements of a tile's side: a vector of float32 at its longest."""
 LEAST = 8
-"""Turns of a loop from which a tile is worth it: fewer leave most of it empty."""
+"""Iterations of a loop from which a tile is worth it: fewer leave most of it empty."""
 MOST = 2
 """Tiles up to which a loop is rewritten: more are no longer kept near."""
 
@@ -103,7 +103,7 @@ class Nest:
         return None if others else form.get((axis,), 0)
 
     def writes_what_it_reads(self) -> bool:
-        """Whether a turn may read what another one has written: then their order matters."""
+        """Whether an iteration may read what another one has written: then their order matters."""
         written = {each.tensor for each in find(self.inner.body, Store)}
         return any(each.tensor in written for each in find(self.inner.body, Load))
 
@@ -213,12 +213,12 @@ def nest_of(node: Stmt) -> Nest | None:
 
 
 def is_long(loop: For) -> bool:
-    """Whether a loop is known to have turns enough for a tile."""
+    """Whether a loop is known to have iterations enough for a tile."""
     return isinstance(loop.extent, Const) and loop.extent.value >= LEAST
 
 
 def is_plain(body: Body) -> bool:
-    """Whether turns do nothing but compute values of their own and store them."""
+    """Whether iterations do nothing but compute values of their own and store them."""
     own = {each.var for each in body if isinstance(each, Declare)}
     for each in body:
         match each:
@@ -236,8 +236,8 @@ def is_plain(body: Body) -> bool:
 
 
 def read_by(body: Body) -> Iterator[tuple[Expr, bool]]:
-    """What turns read, reads that may not happen with their condition, and whether a turn comes by
-    each one in any case."""
+    """What iterations read, reads that may not happen with their condition, and whether an
+    iteration comes by each one in any case."""
     for each in body:
         if isinstance(each, If):
             yield from reads_in([each.condition], False)

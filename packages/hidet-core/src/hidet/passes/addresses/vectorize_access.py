@@ -1,4 +1,4 @@
-"""Loops whose turns are vector lanes move their data in vectors."""
+"""Loops whose iterations are vector lanes move their data in vectors."""
 
 from __future__ import annotations
 
@@ -43,28 +43,30 @@ from hidet.passes.scopes import Scoped, assigned
 from hidet.types import PointerType, Scope, TensorType, VectorType, i32
 
 WIDEST = 16  # bytes of the widest access
-MOST_LANES = 16  # turns written out at once
+MOST_LANES = 16  # iterations written out at once
 LATER = "store_async"  # what becomes copies beside the thread
 SMALLEST_COPY = 4  # bytes of the smallest of them
 
 
 @kernel_pass()
 def vectorize_access(kernel: Kernel) -> Kernel:
-    """Turn loops marked VECTOR into vector loads, scalar arithmetic on lanes and vector stores.
+    """Turn loops marked VECTOR into vector loads, scalar arithmetic on lanes and vector
+    stores.
 
     before   for v in 4:  y[i * 4 + v] = x[i * 4 + v] + b[i]   # vector
     after    w = x[i * 4:4];  s = b[i];  y[i * 4:4] = <w.0 + s, w.1 + s, w.2 + s, w.3 + s>
 
     An access is widened where its flat indices are certainly neighbours, in whatever order, and the
     first one is a multiple of the lanes; pointers and shared arrays are taken to start at a
-    multiple of 16 bytes. What is not is written out turn by turn. On the CPU vector loops stay for
-    the C++ compiler.
+    multiple of 16 bytes. What is not is written out iteration by iteration. On the CPU vector
+    loops stay for the C++ compiler.
     """
     return kernel if kernel.kind is KernelKind.CPU else Vectorization(kernel).run()
 
 
 class Vectorization(Scoped):
-    """The rewriting. The turns of a vector loop are independent: statements may go lane by lane."""
+    """The rewriting. The iterations of a vector loop are independent: statements may go lane by
+    lane."""
 
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)
@@ -72,7 +74,7 @@ class Vectorization(Scoped):
         self.changed = assigned(kernel)
 
     def loop(self, s: For) -> Iterable[Stmt]:
-        """A vector loop, in chunks of at most 16 turns; other loops as they are."""
+        """A vector loop, in chunks of at most 16 iterations; other loops as they are."""
         if s.kind is not LoopKind.VECTOR:
             return super().loop(s)
         count = int(s.extent.value) if isinstance(s.extent, Const) else 0
@@ -137,7 +139,7 @@ class Vectorization(Scoped):
 
     def branches(self, s: If, lanes: Lanes) -> Body:
         """An if that all lanes take alike."""
-        condition = lanes.turn(s.condition, 0)
+        condition = lanes.in_lane(s.condition, 0)
         before, (first, *_) = self.values(s.condition, lanes)
         outside = self.bounds
         self.bounds = outside.assume(condition)
@@ -171,7 +173,7 @@ class Vectorization(Scoped):
                     loaded[held] = found  # zero already where the condition does not hold
                 if not lanes.depends(load):
                     alike[load] = found[0]
-        return before, [lanes.turn(e, at, loaded) for at in range(lanes.count)]
+        return before, [lanes.in_lane(e, at, loaded) for at in range(lanes.count)]
 
     def load(
         self, load: Load, ways: Sequence[Path], lanes: Lanes, before: list[Stmt]
@@ -212,7 +214,7 @@ class Vectorization(Scoped):
             made = enumerate(zip(first, values, strict=True))
             return (
                 *before,
-                *(Store(lanes.turn(s.tensor, n), (i,), v, s.place) for n, (i, v) in made),
+                *(Store(lanes.in_lane(s.tensor, n), (i,), v, s.place) for n, (i, v) in made),
             )
         packed = []
         for start in range(0, lanes.count, width):
@@ -262,7 +264,7 @@ class Vectorization(Scoped):
     def indices(self, index: Expr, lanes: Lanes, bounds: Bounds) -> list[Expr]:
         """The simplified index in each lane."""
         algebra = self.algebra.at(bounds)
-        return [algebra.simplify(lanes.turn(index, at)) for at in range(lanes.count)]
+        return [algebra.simplify(lanes.in_lane(index, at)) for at in range(lanes.count)]
 
     def access(self, indices: Sequence[Expr], nbytes: int, bounds: Bounds) -> tuple[int, list[int]]:
         """The most lanes that one access of neighbours can have, the first of them aligned, and
@@ -287,7 +289,7 @@ class Vectorization(Scoped):
             return self.uniform(condition.a, lanes) and self.uniform(condition.b, lanes)
         if contains(condition, Load):
             return False
-        first, *others = (lanes.turn(condition, at) for at in range(lanes.count))
+        first, *others = (lanes.in_lane(condition, at) for at in range(lanes.count))
         holds, fails = self.bounds.assume(first), self.bounds.assume(first, False)
         return all(holds.known(c) is True and fails.known(c) is False for c in others)
 
@@ -303,7 +305,7 @@ def places(forms: Sequence[Form]) -> list[int]:
 
 
 def chunked(s: For, count: int, chunk: int) -> For:
-    """A vector loop as a serial loop over vector loops of `chunk` turns."""
+    """A vector loop as a serial loop over vector loops of `chunk` iterations."""
     outer, inner = Var(s.var.name, s.var.of), Var(s.var.name, s.var.of)
     body = copied(s.body, {s.var: outer * chunk + inner})
     size = constant(chunk, s.var.dtype)

@@ -26,7 +26,7 @@ def simplify(kernel: Kernel) -> Kernel:
 
 
 class Simplification(Scoped):
-    """Expressions by the algebra of their place; loops of no or one turn; decided branches."""
+    """Expressions by the algebra of their place; loops of no or one iteration; decided branches."""
 
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)
@@ -65,7 +65,7 @@ class Simplification(Scoped):
         return super().statement(s)
 
     def loop(self, s: For) -> Iterable[Stmt]:
-        """A loop, its one turn, or nothing."""
+        """A loop, its one iteration, or nothing."""
         extent = self.expression(s.extent)
         count = self.bounds.range(extent)
         if count.most <= 0:

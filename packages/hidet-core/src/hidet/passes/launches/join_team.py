@@ -22,7 +22,7 @@ def join_team(kernel: Kernel) -> Kernel:
     before   for i in parallel(16): y[i] = x[i]
     after    for i in range(16): y[i] = x[i]
 
-    A loop of which nothing says how often it turns is run by the team.
+    A loop of which nothing says how often it iterates is run by the team.
     """
     if kernel.kind is not KernelKind.CPU:
         return kernel
@@ -32,7 +32,7 @@ def join_team(kernel: Kernel) -> Kernel:
 def alone(s: Stmt) -> Stmt:
     """`s` with loops over the team as ordinary ones if there is little to do in them.
 
-    What is in a loop that the team runs stays as it is: its turns may be those of one loop.
+    What is in a loop that the team runs stays as it is: its iterations may be those of one loop.
     """
     if isinstance(s, For) and s.kind is LoopKind.PARALLEL:
         if operations(s) >= ENOUGH:
@@ -42,12 +42,12 @@ def alone(s: Stmt) -> Stmt:
 
 
 def operations(s: Stmt) -> float:
-    """How many nodes of expressions are computed; infinitely many where a loop's turns are
+    """How many nodes of expressions are computed; infinitely many where a loop's iterations are
     unknown."""
     match s:
         case For(extent=extent, body=body):
-            turns = float(extent.value) if isinstance(extent, Const) else inf
-            return turns * (1 + in_all(body))
+            iterations = float(extent.value) if isinstance(extent, Const) else inf
+            return iterations * (1 + in_all(body))
         case While():
             return inf
         case _:

@@ -1,4 +1,4 @@
-"""Vector loops whose turns do several things by turns do one of each in a turn."""
+"""Vector loops whose iterations alternate between several things do one of each in an iteration."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from hidet.passes.loops.vector_loops import with_vector_loops
 
 MOST = 4
 """The most things that alternate: each is written out."""
-TURNS = 8
-"""The fewest turns that have to be left: fewer are no vectors."""
+ITERATIONS = 8
+"""The fewest iterations that have to be left: fewer are no vectors."""
 
 
 @kernel_pass()
 def alternate_loops(kernel: Kernel) -> Kernel:
-    """Write out what alternates from turn to turn of a vector loop.
+    """Write out what alternates from iteration to iteration of a vector loop.
 
     before   for j in vectorize(64):  y[j] = f(j // 2) if j % 2 < 1 else g(j // 2)
     after    for j in vectorize(32):  y[2 * j] = f(2 * j // 2)  if 2 * j % 2 < 1  else ...
@@ -38,20 +38,20 @@ def alternated(loop: For) -> For:
     extent, count = loop.extent, period(loop)
     if count is None or not isinstance(extent, Const):
         return loop
-    turns, rest = divmod(extent.value, count)
-    if rest or turns < TURNS:
+    iterations, rest = divmod(extent.value, count)
+    if rest or iterations < ITERATIONS:
         return loop
     of = loop.var.dtype
     body: list[Stmt] = []
     for place in range(count):
-        turn = loop.var * constant(count, of) + constant(place, of)
-        body += copied(loop.body, {loop.var: turn})
-    return replace(loop, extent=constant(turns, of), body=tuple(body))
+        iteration = loop.var * constant(count, of) + constant(place, of)
+        body += copied(loop.body, {loop.var: iteration})
+    return replace(loop, extent=constant(iterations, of), body=tuple(body))
 
 
 def period(loop: For) -> int | None:
     """How many things alternate: the one number by which choices and the places of what is read
-    divide the turn of a loop."""
+    divide the iteration of a loop."""
     asking: list[Expr] = [each.condition for each in find(loop.body, Select)]
     asking += [index for each in find(loop.body, Load) for index in each.index]
     found = {int(each.b.value) for each in find(asking, Binary)

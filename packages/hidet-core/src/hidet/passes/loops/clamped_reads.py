@@ -42,20 +42,20 @@ def with_choices(loop: For) -> For:
     return replace(loop, body=tuple(replaced(each, known) for each in loop.body)) if known else loop
 
 
-def unbounded(e: Expr, turn: Var) -> tuple[Expr, Conditions]:
-    """An integer without the bounds that it keeps from some turn on, or until one, and what has to
-    hold for it to be so."""
-    if turn not in variables(e):
+def unbounded(e: Expr, iteration: Var) -> tuple[Expr, Conditions]:
+    """An integer without the bounds that it keeps from some iteration on, or until one, and what
+    has to hold for it to be so."""
+    if iteration not in variables(e):
         return e, ()
     known: dict[Expr, Expr] = {}
     asked: Conditions = ()
     for child in e.children():
         if isinstance(child, Expr):
-            known[child], own = unbounded(child, turn)
+            known[child], own = unbounded(child, iteration)
             asked += own
     made = replaced(e, known)
     for value, needed in bounds(made):
-        if all(threshold(each, turn) is not None for each in needed):
+        if all(threshold(each, iteration) is not None for each in needed):
             return value, (*asked, *needed)
     return made, asked
 

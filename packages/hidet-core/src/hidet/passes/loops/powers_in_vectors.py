@@ -69,7 +69,7 @@ def in_vectors(loop: For, lanes: int) -> Any:
     powers = any(e.name in POWERS and e.of is f32 for e in find(loop.body, Math))
     if not powers or any(True for _ in find(loop.body, Assign)):
         return loop
-    body = Turns(loop.var, lanes).statements(loop.body)
+    body = Iterations(loop.var, lanes).statements(loop.body)
     known = int(loop.extent.value) if isinstance(loop.extent, Const) else None
     if body is None or (known is not None and known < lanes):
         return loop
@@ -83,28 +83,31 @@ def in_vectors(loop: For, lanes: int) -> Any:
 
 
 def remaining(loop: For, first: Expr, count: Expr) -> For:
-    """So many turns of a loop from a `first` one on."""
-    turn = Var(loop.var.name, loop.var.of)
-    return replace(loop, var=turn, extent=count, body=copied(loop.body, {loop.var: turn + first}))
+    """So many iterations of a loop from a `first` one on."""
+    iteration = Var(loop.var.name, loop.var.of)
+    return replace(
+        loop, var=iteration, extent=count, body=copied(loop.body, {loop.var: iteration + first})
+    )
 
 
 def vectors(first: Var, body: Body, count: Expr, lanes: int) -> Body:
     """So many vectors, of each of which `body` has the first element at `first`."""
     if isinstance(count, Const) and count.value <= MOST:
-        starts = [constant(turn * lanes, first.dtype) for turn in range(int(count.value))]
+        starts = [constant(iteration * lanes, first.dtype) for iteration in range(int(count.value))]
         return tuple(s for start in starts for s in copied(body, {first: start}))
-    turn = Var("vector", first.of)
-    return (For(turn, count, copied(body, {first: turn * lanes})),)
+    iteration = Var("vector", first.of)
+    return (For(iteration, count, copied(body, {first: iteration * lanes})),)
 
 
 @dataclass
-class Turns:
-    """The turns of a loop over `var` as lanes: what its variables are in a vector from `var` on."""
+class Iterations:
+    """The iterations of a loop over `var` as lanes: what its variables are in a vector from `var`
+    on."""
 
     var: Var
     lanes: int
     places: dict[Var, Expr] = field(default_factory=dict)
-    """Integers of a turn, by the number of the turn."""
+    """Integers of an iteration, by the number of the iteration."""
     values: dict[Var, Var] = field(default_factory=dict)
 
     def statements(self, body: Body) -> Body | None:
@@ -179,6 +182,6 @@ class Turns:
         return vector
 
     def is_same(self, e: Expr) -> bool:
-        """Whether an expression is the same in all turns."""
+        """Whether an expression is the same in all iterations."""
         own = {self.var, *self.places, *self.values}
         return own.isdisjoint(e.mentioned())

@@ -1,4 +1,4 @@
-"""Vector loops have no conditions where these hold for all turns: C++ compilers need that."""
+"""Vector loops have no conditions where these hold for all iterations: C++ compilers need that."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from hidet.passes.loops.vector_loops import with_vector_loops
 
 @kernel_pass()
 def shorten_loops(kernel: Kernel) -> Kernel:
-    """Take conditions on the turn of a vector loop out of it where they hold for all turns.
+    """Take conditions on the iteration of a vector loop out of it where they hold for all
+    iterations.
 
     before   for j in vectorize(16): if (left + j) // 7 < 7 and top < m:  y[left + j] = f(j)
     after    if top < m:
                if 49 - left >= 16:  for j in vectorize(16):  y[left + j] = f(j)
                else:  for j in vectorize(16):  v = f(j);  if j < 49 - left:  y[left + j] = v
 
-    On a CPU only. A shorter loop would end in turns that are no vector, with a branch for each
+    On a CPU only. A shorter loop would end in iterations that are no vector, with a branch for each
     choice in f; of a condition on a store alone compilers make a mask.
     """
     return with_vector_loops(kernel, shortened)
@@ -72,7 +73,7 @@ def under(asked: list[Expr], then: Body, old: If) -> Body:
     ahead: list[Stmt] = []
     kept: list[Stmt] = []
     for each in then:
-        # What is read may not be there, or have another value in another turn.
+        # What is read may not be there, or have another value in another iteration.
         if isinstance(each, Store) and not contains(each.value, Load) and not kept:
             ahead.append(Declare(value := Var("value", each.value.type), each.value))
             each = replace(each, value=value)
@@ -80,7 +81,7 @@ def under(asked: list[Expr], then: Body, old: If) -> Body:
     return (*ahead, If(reduce(And, asked), tuple(kept), (), old.place))
 
 
-def bound(condition: Expr, turn: Var) -> Expr | None:
-    """What the turns that meet a condition are below; None if that is not what it says."""
-    found = threshold(condition, turn)
+def bound(condition: Expr, iteration: Var) -> Expr | None:
+    """What the iterations that meet a condition are below; None if that is not what it says."""
+    found = threshold(condition, iteration)
     return None if found is None or found.begins else found.limit

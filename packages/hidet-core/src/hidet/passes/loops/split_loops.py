@@ -18,7 +18,7 @@ from hidet.passes.loops.thresholds import Threshold, conditions, threshold
 from hidet.passes.loops.vector_loops import with_vector_loops
 
 SHORT = 16
-"""Turns up to which a loop is one vector: a mask costs less than more loops."""
+"""Iterations up to which a loop is one vector: a mask costs less than more loops."""
 MOST = 8
 """Conditions up to which a loop is split: each may bring one more loop."""
 
@@ -85,22 +85,22 @@ def split(loop: For) -> Body:
 
 @dataclass(frozen=True)
 class Part:
-    """Turns of a loop, from `start` until `end`, and what is known of conditions there."""
+    """Iterations of a loop, from `start` until `end`, and what is known of conditions there."""
 
     start: Expr
     end: Expr
     truths: Mapping[Expr, bool]
 
     def loops(self, loop: For, choices: Iterable[Choice]) -> Body:
-        """These turns as loops of their own, split again if something is known but not all."""
+        """These iterations as loops of their own, split again if something is known but not all."""
         count = simplify_expression(self.end - self.start)
         if isinstance(count, Const) and count.value <= 0:
             return ()
         known: dict[Expr, Expr] = {}
         for each in choices:
             known[each.select] = each.where(self.truths, known)
-        turn = {loop.var: simplify_expression(loop.var + self.start)}
-        body = tuple(substitute(replaced(each, known), turn) for each in loop.body)
+        iteration = {loop.var: simplify_expression(loop.var + self.start)}
+        body = tuple(substitute(replaced(each, known), iteration) for each in loop.body)
         (made,) = copied((replace(loop, extent=count, body=body),), {})
         assert isinstance(made, For)
         if not choices_of(made):
@@ -111,7 +111,7 @@ class Part:
 
 
 def is_short(extent: Expr) -> bool:
-    """Whether a loop is known to have few turns."""
+    """Whether a loop is known to have few iterations."""
     return isinstance(extent, Const) and extent.value <= SHORT
 
 
@@ -150,5 +150,5 @@ def choices_of(loop: For) -> list[Choice]:
 
 
 def is_fixed(limit: Expr, own: set[Var]) -> bool:
-    """Whether a limit is the same in all turns of the loop that has these variables."""
+    """Whether a limit is the same in all iterations of the loop that has these variables."""
     return not contains(limit, Load) and own.isdisjoint(variables(limit))

@@ -1,4 +1,5 @@
-"""Whether the turns of a loop can be taken statement by statement, as vector loops take them."""
+"""Whether the iterations of a loop can be taken statement by statement, as vector loops take
+them."""
 
 from __future__ import annotations
 
@@ -9,9 +10,10 @@ from hidet.types import Scope, TensorType
 
 
 def goes_by_statement(body: Body) -> bool:
-    """Whether running each statement in all turns, before the next one, does the same as running
-    turn after turn: what one statement writes, no other one reads or writes, and no statement reads
-    from memory what it writes itself. Variables that each turn declares are its own."""
+    """Whether running each statement in all iterations, before the next one, does the same as
+    running iteration after iteration: what one statement writes, no other one reads or writes, and
+    no statement reads from memory what it writes itself. Variables that each iteration declares are
+    its own."""
     found = statements(body)
     own = {s.var for s in found if isinstance(s, Declare)}
     plain = all(isinstance(s, Declare | Assign | Store | Put | If) for s in found)

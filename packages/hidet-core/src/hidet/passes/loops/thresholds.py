@@ -1,4 +1,4 @@
-"""Where along a loop a condition on its turn begins or ceases to hold."""
+"""Where along a loop a condition on its iteration begins or ceases to hold."""
 
 from __future__ import annotations
 
@@ -13,25 +13,26 @@ from hidet.ir.walk import variables
 
 @dataclass(frozen=True)
 class Threshold:
-    """A condition holds in all turns below `limit`, or, if it `begins`, in all from `limit` on."""
+    """A condition holds in all iterations below `limit`, or, if it `begins`, in all from `limit`
+    on."""
 
     limit: Expr
     begins: bool
 
 
-def threshold(condition: Expr, turn: Var) -> Threshold | None:
-    """The turn at which a comparison of integers changes; None if it is not of that kind."""
+def threshold(condition: Expr, iteration: Var) -> Threshold | None:
+    """The iteration at which a comparison of integers changes; None if it is not of that kind."""
     if not isinstance(condition, Less | LessEqual) or not unwrapped(condition.a.dtype):
         return None
     a, b = without_quotients(condition)
     terms = Terms()
     whole: Form = add(terms.form(a), terms.form(b), -1)
-    step = whole.get((turn,), 0)
-    rest = add(whole, {(turn,): 1}, -step)
-    if not step or any(turn in variables(each) for product in rest for each in product):
+    step = whole.get((iteration,), 0)
+    rest = add(whole, {(iteration,): 1}, -step)
+    if not step or any(iteration in variables(each) for product in rest for each in product):
         return None
     rest = add(rest, {(): int(isinstance(condition, LessEqual))}, -1)
-    # What is left to say: step * turn + rest < 0.
+    # What is left to say: step * iteration + rest < 0.
     over = constant(abs(step), a.dtype)
     if step > 0:
         least = express(add({(): step - 1}, rest, -1), a.dtype)

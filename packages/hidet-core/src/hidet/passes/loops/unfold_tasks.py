@@ -14,7 +14,7 @@ from hidet.passes.base import kernel_pass, with_body
 from hidet.passes.loops.statement_order import goes_by_statement
 from hidet.types import i32
 
-UNROLLED = 64  # turns of a task loop up to which it is unrolled: its indices become constants
+UNROLLED = 64  # iterations of a task loop up to which it is unrolled: its indices become constants
 
 
 @kernel_pass(removes=(ForTasks,))
@@ -24,8 +24,8 @@ def unfold_tasks(kernel: Kernel) -> Kernel:
     before   for i, j in spatial(2, 4) * repeat(2, 1) on t:  a[i, j] = 0
     after    for r in 2:  i = t // 4 * 2 + r;  j = t % 4;  a[i, j] = 0
 
-    Neighbours along the last axis become a vector loop on GPUs, where the order of turns does not
-    matter: they are read and written at once if they lie side by side.
+    Neighbours along the last axis become a vector loop on GPUs, where the order of iterations does
+    not matter: they are read and written at once if they lie side by side.
     """
     vectors = kernel.kind is KernelKind.CUDA
     return with_body(kernel, rebuild_statements(kernel.body, lambda node: unfold(node, vectors)))

@@ -1,4 +1,4 @@
-"""Loops marked for it become their turns."""
+"""Loops marked for it become their iterations."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from hidet.passes.loops.fresh import copied
 
 @kernel_pass()
 def unroll(kernel: Kernel) -> Kernel:
-    """Write out the turns of loops marked UNROLL, innermost first.
+    """Write out the iterations of loops marked UNROLL, innermost first.
 
     before   for i in 2:  a[i] = 0   # unroll
     after    a[0] = 0;  a[1] = 0
 
-    A loop without a constant number of turns, or with a break or continue, becomes serial; so do
-    vector loops that are left on cuda.
+    A loop without a constant number of iterations, or with a break or continue, becomes serial; so
+    do vector loops that are left on cuda.
     """
     kinds = {LoopKind.UNROLL} | ({LoopKind.VECTOR} if kernel.kind is KernelKind.CUDA else set())
 
     def change(node: Stmt) -> Any:
-        return turns(node) if isinstance(node, For) and node.kind in kinds else node
+        return iterations(node) if isinstance(node, For) and node.kind in kinds else node
 
     return with_body(kernel, rebuild_statements(kernel.body, change))
 
 
-def turns(loop: For) -> Stmt | Body:
-    """The turns of a loop one after the other."""
+def iterations(loop: For) -> Stmt | Body:
+    """The iterations of a loop one after the other."""
     if not isinstance(loop.extent, Const) or jumps(loop.body):
         return replace(loop, kind=LoopKind.SERIAL)
     out: list[Stmt] = []
-    for turn in range(int(loop.extent.value)):
-        out.extend(copied(loop.body, {loop.var: constant(turn, loop.var.dtype)}))
+    for iteration in range(int(loop.extent.value)):
+        out.extend(copied(loop.body, {loop.var: constant(iteration, loop.var.dtype)}))
     return tuple(out)

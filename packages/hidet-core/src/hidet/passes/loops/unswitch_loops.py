@@ -1,4 +1,5 @@
-"""Vector loops of which a condition holds in all turns or in none are two loops, without it."""
+"""Vector loops of which a condition holds in all iterations or in none are two loops, without
+it."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ def unswitch_loops(kernel: Kernel) -> Kernel:
 
     The same where the loop reads one element or another. Where several conditions are asked and one
     does not hold, the loop stays as it was. What a condition reads at a place that the loops around
-    tell is asked only if the loop has a turn, and reads it in each.
+    tell is asked only if the loop has an iteration, and reads it in each.
 
     On a CPU only: compilers make no vectors of reads that may not happen.
     """
@@ -85,7 +86,7 @@ def is_at_known_place(read: Load) -> bool:
 
 
 def read_always(loop: For) -> set[Expr]:
-    """What each turn of a loop reads under no condition."""
+    """What each iteration of a loop reads under no condition."""
     plain = [each for each in loop.body if isinstance(each, Declare | Assign | Store)]
     found = unconditional(child for each in plain for child in each.children())
     return {each for each in found if isinstance(each, Load)}

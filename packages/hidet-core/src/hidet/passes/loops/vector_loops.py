@@ -25,8 +25,8 @@ def with_vector_loops(kernel: Kernel, change: Callable[[For], Any]) -> Kernel:
     return with_body(kernel, rebuild_statements(kernel.body, changed))
 
 
-def is_next(index: Expr, turn: Var) -> bool:
-    """Whether an index is the next one in the next turn of a loop."""
+def is_next(index: Expr, iteration: Var) -> bool:
+    """Whether an index is the next one in the next iteration of a loop."""
     form = Terms().form(index)
-    others = any(turn in variables(list(each)) for each in form if each != (turn,))
-    return form.get((turn,)) == 1 and not others
+    others = any(iteration in variables(list(each)) for each in form if each != (iteration,))
+    return form.get((iteration,)) == 1 and not others

@@ -28,7 +28,7 @@ from hidet.runtime.plans.plan import (
     Step,
     Then,
 )
-from hidet.runtime.plans.several_turns import turns_at_once
+from hidet.runtime.plans.several_iterations import iterations_at_once
 from hidet.runtime.plans.sizes import Size, evaluate
 from hidet.runtime.plans.spread import spread
 from hidet.runtime.plans.variants import at_call
@@ -177,7 +177,7 @@ def with_bodies(
     plans: Mapping[str, Plan],
 ) -> tuple[dict[int, tuple[BoundPlan, ...]], tuple[tuple[int, ...], ...]]:
     """The bodies of steps at the sizes of their plan, and the shapes with those of their arenas and
-    of the numbers of turns."""
+    of the numbers of iterations."""
     bodies: dict[int, tuple[BoundPlan, ...]] = {}
     sized = list(shapes)
     for number, step in enumerate(steps):
@@ -190,7 +190,7 @@ def with_bodies(
             bodies[number] = found
             sized[step.arena] = (max(each.arena.nbytes for each in found),)
             if isinstance(step, Repeat):
-                sized[step.turn] = (turns_at_once(step, found[0].steps),)
+                sized[step.iteration] = (iterations_at_once(step, found[0].steps),)
     return bodies, tuple(sized)
 
 

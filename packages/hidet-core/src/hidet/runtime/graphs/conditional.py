@@ -22,8 +22,8 @@ DECIDE = """
 .target sm_80
 .address_size 64
 .extern .func cudaGraphSetConditional (.param .b64 handle, .param .b32 value);
-.visible .entry decide (.param .u64 handle, .param .u64 turn, .param .u64 flag, .param .u64 trips,
-                        .param .s64 limit, .param .s64 step, .param .s64 words)
+.visible .entry decide (.param .u64 handle, .param .u64 iteration, .param .u64 flag,
+                        .param .u64 trips, .param .s64 limit, .param .s64 step, .param .s64 words)
 {
   .reg .pred %p;
   .reg .b64 %h, %a, %t, %l, %s, %r, %n, %w;
@@ -33,9 +33,9 @@ DECIDE = """
   ld.param.s64 %s, [step];
   mov.b64 %t, 0;
   mov.b32 %v, 1;
-  ld.param.u64 %a, [turn];
+  ld.param.u64 %a, [iteration];
   setp.eq.u64 %p, %a, 0;
-  @%p bra has_turn;
+  @%p bra has_iteration;
   cvta.to.global.u64 %a, %a;
   ld.global.s64 %t, [%a];
   add.s64 %t, %t, %s;
@@ -48,7 +48,7 @@ next_word:
   add.s64 %n, %n, 1;
   setp.lt.s64 %p, %n, %w;
   @%p bra next_word;
-has_turn:
+has_iteration:
   ld.param.u64 %a, [trips];
   setp.eq.u64 %p, %a, 0;
   @%p bra has_limit;
@@ -74,7 +74,7 @@ has_flag:
   ret;
 }
 """
-"""Adds `step` to the i64 `turn`, the number of the iteration, writes it and the `words - 1` numbers
+"""Adds `step` to the i64 `iteration`, the number of the pass, writes it and the `words - 1` numbers
 after it, and sets a condition: whether the first is below `limit` and the i64 `trips`, and the bool
 `flag` holds. Addresses of 0 are left out. It is PTX, which the driver compiles, so that archives
 with loops run without the compiler."""
@@ -100,14 +100,19 @@ def current_context() -> Any:
 class Decision:
     """A condition of a graph, and a kernel node that sets it.
 
-    `turn`, `flag` and `trips` are buffers, None where nothing depends on them. `step` and `words`
-    are as in `DECIDE`.
+    `iteration`, `flag` and `trips` are buffers, None where nothing depends on them. `step` and
+    `words` are as in `DECIDE`.
     """
 
     def __init__(
-        self, turn: int | None, flag: int | None, trips: int | None, step: int = 0, words: int = 1
+        self,
+        iteration: int | None,
+        flag: int | None,
+        trips: int | None,
+        step: int = 0,
+        words: int = 1,
     ) -> None:
-        self.turn, self.flag, self.trips = turn, flag, trips
+        self.iteration, self.flag, self.trips = iteration, flag, trips
         self.values = (ctypes.c_int64 * 7)(0, 0, 0, 0, 1, step, words)
         first = ctypes.addressof(self.values)
         self.slots = (ctypes.c_uint64 * 7)(*(first + 8 * slot for slot in range(7)))
@@ -124,7 +129,7 @@ class Decision:
 
     def point(self, pointers: Sequence[int], limit: int) -> None:
         """Fill in the addresses of the buffers, and the number that iterations stay below."""
-        places = (self.turn, self.flag, self.trips)
+        places = (self.iteration, self.flag, self.trips)
         self.values[1:4] = [0 if each is None else pointers[each] for each in places]
         self.values[4] = limit
 
@@ -145,7 +150,7 @@ class Decision:
     @property
     def buffers(self) -> set[int]:
         """The buffers that it reads and writes."""
-        return {*present(self.turn, self.flag, self.trips)}
+        return {*present(self.iteration, self.flag, self.trips)}
 
 
 def new_handle(graph: Any) -> Any:

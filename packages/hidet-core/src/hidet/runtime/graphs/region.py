@@ -1,9 +1,9 @@
 """Control flow within a CUDA graph: the GPU decides which body runs, and how often.
 
 The kernels of a body are nodes of a conditional node, on buffers of the plan that runs it. Each
-iteration of a loop runs the same nodes, so the values that it carries to the next one are copied to
-where that one reads them, unless the body updates them in place, or an iteration runs an even
-number of turns, which hand values to and fro.
+pass of a loop runs the same nodes, so the values that it carries to the next one are copied to
+where that one reads them, unless the body updates them in place, or a pass runs an even
+number of iterations, which hand values to and fro.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hidet.runtime.graphs.conditional import (
 from hidet.runtime.graphs.kernel_node import KernelNode
 from hidet.runtime.graphs.nodes import GraphNode, add_nodes
 from hidet.runtime.plans.plan import Branch, Launch, Repeat, present
-from hidet.runtime.plans.several_turns import sides, turns_at_once
+from hidet.runtime.plans.several_iterations import iterations_at_once, sides
 
 ITERATIONS = 1 << 16
 """The most iterations of a loop in one launch of a graph. Then the host checks whether there are
@@ -144,7 +144,7 @@ class LoopNodes:
     """A WHILE node, the copies of carried values, and the kernels that set its condition.
 
     It runs iterations from `start` to `start + ITERATIONS` at most. Where it continues the loop of
-    another graph, everything lies where that one has left it. An iteration may run several turns;
+    another graph, everything lies where that one has left it. A pass may run several iterations;
     those that are left over come behind the node.
     """
 
@@ -153,15 +153,22 @@ class LoopNodes:
     ) -> None:
         self.step, self.start = step, start
         self.buffers = {*step.reads, *step.writes}
-        self.at_once = several = turns_at_once(step, body.steps) if is_bounded(step) else 1
+        self.at_once = several = iterations_at_once(step, body.steps) if is_bounded(step) else 1
         rest = step.count % several if isinstance(step.count, int) and several > 1 else 0
-        # An even number of turns leaves values where they were: at the end the result is written.
+        # An even number of iterations leaves values where they were: at the end the result is
+        # written.
         even, odd = sides(step)
         places = (even, odd if several > 1 else even)
         self.bodies, self.rest = (
             [
-                BodyNodes(body, modules, passed(step, *places[(turn + rest) % 2]), step.arena, turn)
-                for turn in range(count)
+                BodyNodes(
+                    body,
+                    modules,
+                    passed(step, *places[(iteration + rest) % 2]),
+                    step.arena,
+                    iteration,
+                )
+                for iteration in range(count)
             ]
             for count in (several, rest)
         )
@@ -171,15 +178,15 @@ class LoopNodes:
         moved = [(each, twin) for each, twin in ends if twin is not None and several == 1]
         self.between = copies(moved, bound)
         self.checks = [
-            Decision(step.turn, step.again, step.trips, by, several) for by in (0, several)
+            Decision(step.iteration, step.again, step.trips, by, several) for by in (0, several)
         ]
-        self.after = Copy(step.turns, step.turn, 8, 8 * rest)
+        self.after = Copy(step.iterations, step.iteration, 8, 8 * rest)
         self.nodes: list[Any] = []
         self.deciding: list[Any] = []
 
     @property
     def limit(self) -> int:
-        """The number that the first turn of an iteration stays below, as far as the host knows
+        """The number that the first iteration of a pass stays below, as far as the host knows
         it."""
         count, most = self.step.count, self.start + ITERATIONS
         return min(count, most) - self.at_once + 1 if isinstance(count, int) else most
@@ -191,21 +198,22 @@ class LoopNodes:
         check, check_again = self.checks
         first = check.add(graph, begun or before, handle, pointers, self.limit)
         loop, (inside,) = add_conditional(graph, [first], handle, "WHILE", 1)
-        last = self.turns(inside, self.bodies, pointers)
+        last = self.iterations(inside, self.bodies, pointers)
         moved = [each.add(inside, last, pointers) for each in self.between]
         again = check_again.add(inside, moved or last, handle, pointers, self.limit)
         self.nodes = [*begun, *moved]
         self.deciding = [first, again]
-        return self.after.add(graph, self.turns(graph, self.rest, pointers, [loop]), pointers)
+        return self.after.add(graph, self.iterations(graph, self.rest, pointers, [loop]), pointers)
 
-    def turns(
+    def iterations(
         self,
         graph: Any,
         bodies: Sequence[BodyNodes],
         pointers: Sequence[int],
         last: Sequence[Any] = (),
     ) -> Sequence[Any]:
-        """Add the nodes of turns, each behind the one before; returns those of the last one."""
+        """Add the nodes of iterations, each behind the one before; returns those of the last
+        one."""
         for number, body in enumerate(bodies):
             last = body.add(graph, pointers, last, self.early and number > 0)
         return last
@@ -226,13 +234,13 @@ def passed(
     step: Repeat, carried: Sequence[int], following: Sequence[int | None]
 ) -> tuple[int, ...]:
     """What stands for inputs and outputs of a loop's body, where it reads what is `carried` and
-    writes what the next turn reads; what has no twin it updates in place."""
-    return (step.turn, *carried, *step.captured, *present(step.again), *present(*following))
+    writes what the next iteration reads; what has no twin it updates in place."""
+    return (step.iteration, *carried, *step.captured, *present(step.again), *present(*following))
 
 
 def may_begin_early(step: Repeat, body: BoundPlan) -> bool:
-    """Whether what comes first in a turn may begin while the last step of the turn before still
-    runs. What it reads ahead of its wait has to be what no turn writes."""
+    """Whether what comes first in an iteration may begin while the last step of the iteration
+    before still runs. What it reads ahead of its wait has to be what no iteration writes."""
     ends = [body.steps[number] for number in body.last]
     steady = {body.plan.inputs[0], *body.plan.inputs[1 + len(step.carried) :]}
     first = [body.steps[number] for number in body.first]
@@ -246,11 +254,11 @@ def may_begin_early(step: Repeat, body: BoundPlan) -> bool:
 
 
 def beginning(step: Repeat, bound: BoundPlan, places: Sequence[int]) -> list[Clear | Copy]:
-    """The copies that put initial values in the places where the first iteration reads them."""
+    """The copies that put initial values in the places where the first pass reads them."""
     given = [*zip(places, step.carried, strict=True)]
     if step.again is not None and step.go_on is not None:
         given.append((step.again, step.go_on))
-    return [Clear(step.turn), *copies(given, bound)]
+    return [Clear(step.iteration), *copies(given, bound)]
 
 
 def copies(pairs: Sequence[tuple[int, int]], bound: BoundPlan) -> list[Copy]:

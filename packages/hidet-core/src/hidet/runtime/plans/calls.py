@@ -131,7 +131,7 @@ def check_step(
     sized = [*taken, *results] if isinstance(step, Repeat) else taken
     check_types(where, passed[: len(sized)], sized)
     if isinstance(step, Repeat):
-        check_turns(where, step, plan)
+        check_iterations(where, step, plan)
     else:
         scalar(where, plan.buffers[step.condition], "bool")
     if any(plan.buffers[each].role != "workspace" for each in step.own):
@@ -141,15 +141,15 @@ def check_step(
         raise BadArchive(f"{where} writes a buffer twice, or one that it reads")
 
 
-def check_turns(where: str, step: Repeat, plan: Plan) -> None:
-    """Refuse turns that have no end, or carry a tensor to one of another type."""
+def check_iterations(where: str, step: Repeat, plan: Plan) -> None:
+    """Refuse iterations that have no end, or carry a tensor to one of another type."""
     for group in zip(step.carried, step.results, step.twins, strict=True):
         same(where, [plan.buffers[each] for each in group if each is not None])
     if step.go_on is None and step.trips is None and step.count is None:
         raise BadArchive(f"{where} has no end")
     if (step.go_on is None) != (step.again is None):
-        raise BadArchive(f"{where} has a condition once, not before and after turns")
-    flags, numbers = (step.go_on, step.again), (step.trips, step.turn, step.turns)
+        raise BadArchive(f"{where} has a condition once, not before and after iterations")
+    flags, numbers = (step.go_on, step.again), (step.trips, step.iteration, step.iterations)
     for dtype, places in (("bool", flags), ("int64", numbers)):
         for place in places:
             if place is not None:

@@ -84,8 +84,8 @@ class LoopDriver:
             start = time.perf_counter()
             done = self.driver(
                 self.functions, self.counts, self.args, len(self.functions), values,
-                ctypes.c_void_p(at(step.turn)), again, *self.carry, results, twins, self.carried,
-                done, end, -1 if last is None else last,
+                ctypes.c_void_p(at(step.iteration)), again, *self.carry, results, twins,
+                self.carried, done, end, -1 if last is None else last,
             )  # fmt: skip
             chunk *= 2 if time.perf_counter() - start < CHUNK_SECONDS else 1
         return [values[each] for each in self.inputs], done

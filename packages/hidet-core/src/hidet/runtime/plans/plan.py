@@ -14,6 +14,7 @@ import numpy as np
 
 from hidet.runtime.plans.kernel_note import KernelNote
 from hidet.runtime.plans.maps import Map
+from hidet.runtime.plans.names_in_files import stored
 from hidet.runtime.plans.occupancy import OccupancyLimit
 from hidet.runtime.plans.sizes import Relation, Size
 from hidet.types import dtype
@@ -191,13 +192,13 @@ class Branch:
 
 @dataclass(frozen=True)
 class Repeat:
-    """Run a plan of the archive in turns: fewer than the i64 `trips` and than `count`, and as long
-    as the bool `go_on` holds, then what each turn writes into `again`.
+    """Run a plan of the archive in a loop: fewer than the i64 `trips` and than `count`, and as long
+    as the bool `go_on` holds, then what each iteration writes into `again`.
 
-    The plan reads the number of the `turn`, what is `carried` and what is `captured`; it writes
-    `again`, if there is one, and what the next turn carries: into `results` or their `twins` in
-    turns. It updates in place what has no twin. `turns` becomes their number. On a CPU the binary
-    `driver`, if there is one, has a function that runs iterations (`loop_driver.py`).
+    The plan reads the number of the `iteration`, what is `carried` and what is `captured`. It
+    writes `again` and what the next iteration carries: into `results` or `twins`, alternately; what
+    has no twin it updates in place. `iterations` becomes their number. On a CPU the binary `driver`
+    has a function that runs iterations (`loop_driver.py`).
     """
 
     plan: str
@@ -208,8 +209,8 @@ class Repeat:
     captured: tuple[int, ...]
     results: tuple[int, ...]
     twins: tuple[int | None, ...]
-    turns: int
-    turn: int
+    iterations: int
+    iteration: int
     again: int | None
     arena: int
     driver: str = ""
@@ -227,18 +228,18 @@ class Repeat:
     @property
     def writes(self) -> tuple[int, ...]:
         """The buffers that it writes."""
-        return (*self.results, self.turns, *self.own)
+        return (*self.results, self.iterations, *self.own)
 
     @property
     def own(self) -> tuple[int, ...]:
         """The workspaces that are there for the step alone."""
-        return present(*self.twins, self.turn, self.again, self.arena)
+        return present(*self.twins, self.iteration, self.again, self.arena)
 
     @property
     def passed(self) -> tuple[int, ...]:
         """The buffers that stand for inputs and outputs of its plan."""
         fresh = (r for r, twin in zip(self.results, self.twins, strict=True) if twin is not None)
-        return (self.turn, *self.carried, *self.captured, *present(self.again), *fresh)
+        return (self.iteration, *self.carried, *self.captured, *present(self.again), *fresh)
 
     def on(self, number: Callable[[int], int]) -> Repeat:
         """The same on other buffers: `number` gives the new one for each."""
@@ -330,9 +331,8 @@ class Plan:
 
     def to_json(self) -> dict[str, Any]:
         """The plan as JSON-able data."""
-        data = asdict(self)
-        if self.then is None:  # as in files that older versions read
-            del data["then"]
+        data = asdict(self, dict_factory=stored)
+        data = {k: v for k, v in data.items() if (k, v) != ("then", None)}  # as in older files
         for made, step in zip(data["steps"], self.steps, strict=True):
             made["kind"] = type(step).__name__
             if not made.get("when", True):

@@ -9,6 +9,7 @@ from typing import Any, cast, get_args
 from hidet.errors import BadArchive
 from hidet.runtime.plans.kernel_note import read_note
 from hidet.runtime.plans.maps import Map, read_map
+from hidet.runtime.plans.names_in_files import in_file
 from hidet.runtime.plans.occupancy import OccupancyLimit
 from hidet.runtime.plans.plan import (
     Argument,
@@ -262,12 +263,12 @@ class Reader:
         return Branch(condition, operands, results, (then, other), arena)
 
     def repeat(self, fields: dict[str, Any], where: str) -> Repeat:
-        """A plan in turns; what it takes is checked with it (`calls.py`)."""
+        """A plan in a loop; what it takes is checked with it (`calls.py`)."""
         go_on, trips, again = (
             self.maybe(fields.get(n), where) for n in ("go_on", "trips", "again")
         )
-        turns, turn, arena = self.numbers(
-            [fields.get(name) for name in ("turns", "turn", "arena")], where
+        iterations, iteration, arena = self.numbers(
+            [fields.get(in_file(name)) for name in ("iterations", "iteration", "arena")], where
         )
         carried, captured, results = (
             self.numbers(fields.get(name), where) for name in ("carried", "captured", "results")
@@ -285,8 +286,8 @@ class Reader:
             captured,
             results,
             twins,
-            turns,
-            turn,
+            iterations,
+            iteration,
             again,
             arena,
             self.text(fields["driver"], where) if fields.get("driver") else "",

@@ -17,7 +17,7 @@ from hidet.runtime.plans.plan import Branch, Host, Launch, Repeat, Scalar, Step
 from hidet.runtime.profiling.profile import RECORDER, entered, run_steps
 from hidet.runtime.programs.chain import Chain
 from hidet.runtime.programs.direct import NUMBERS, direct
-from hidet.runtime.programs.region import Driven, HostMemory, Turns, on_chain, run_region
+from hidet.runtime.programs.region import Driven, HostMemory, Iterations, on_chain, run_region
 from hidet.runtime.team import OnTeam
 
 HostStep = Callable[[Sequence[View], Sequence[View]], None]
@@ -94,7 +94,7 @@ class HostProgram:
     def driven(
         self, step: Repeat, body: HostProgram, modules: Mapping[str, HostModule]
     ) -> Driven | None:
-        """What runs the turns of a loop by a compiled function, if its body can be run so."""
+        """What runs the iterations of a loop by a compiled function, if its body can be run so."""
         launches, carried = drivable(body.bound.steps), len(step.carried)
         if not step.driver or body.bound.plan.then or launches is None:
             return None
@@ -111,12 +111,14 @@ class HostProgram:
             [None if twin is None else next(outputs) for twin in step.twins],
         )
 
-        def run(turns: Turns, inputs: Sequence[int]) -> tuple[list[int], int]:
+        def run(iterations: Iterations, inputs: Sequence[int]) -> tuple[list[int], int]:
             again = [] if step.again is None else [self.address(step.again)]
             fresh = [0] * (len(body.bound.plan.outputs) - len(again))
             body.place([*inputs, *again, *fresh], self.address(step.arena))
             at = [each.value or 0 for each in body.pointers]
-            return driver.run(step, at, self.address, turns.limit, turns.last, turns.goes_on)
+            return driver.run(
+                step, at, self.address, iterations.limit, iterations.last, iterations.goes_on
+            )
 
         return run
 

@@ -1,7 +1,7 @@
 """Control flow by the host: which body of a step runs, and how often, on buffers at addresses.
 
-A body is a plan of its own, whose inputs and outputs lie where the step says; so a turn hands on
-what it carries by other addresses, without a copy.
+A body is a plan of its own, whose inputs and outputs lie where the step says; so an iteration hands
+on what it carries by other addresses, without a copy.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ def refuse(wrong: str, addresses: Sequence[int]) -> None:
     raise BadArchive(wrong)
 
 
-Driven: TypeAlias = Callable[["Turns", Sequence[int]], tuple[list[int], int]]
-"""Runs the turns of a loop whose body takes inputs at addresses: where what they carry lies then,
-and how many there were."""
+Driven: TypeAlias = Callable[["Iterations", Sequence[int]], tuple[list[int], int]]
+"""Runs the iterations of a loop whose body takes inputs at addresses: where what they carry lies
+then, and how many there were."""
 
 
 class Memory(Protocol):
@@ -107,15 +107,15 @@ def run_region(
         chosen = 0 if memory.flag(at(step.condition)) else 1
         bodies[chosen]([at(each) for each in (*step.operands, *step.results)])
     else:
-        Turns(step, bound, at, memory).run(bodies[0], driven)
+        Iterations(step, bound, at, memory).run(bodies[0], driven)
 
 
-class Turns:
-    """The turns of a loop.
+class Iterations:
+    """The iterations of a loop.
 
-    What a turn carries to the next lies in the result or in its twin, in turns; where the body
-    updates it in place, in the result alone. If it is known before how many turns there are, the
-    last one writes the result; else that may have to be copied.
+    What an iteration carries to the next lies in the result or in its twin, in turns; where the
+    body updates it in place, in the result alone. If it is known before how many iterations there
+    are, the last one writes the result; else that may have to be copied.
     """
 
     def __init__(self, step: Repeat, bound: BoundPlan, at: Place, memory: Memory) -> None:
@@ -124,7 +124,7 @@ class Turns:
         self.last = None if step.go_on is not None else self.limit
 
     def bounded(self) -> int | None:
-        """How many turns there are at most; None: only the condition says."""
+        """How many iterations there are at most; None: only the condition says."""
         step, found = self.step, []
         if isinstance(step.count, int):
             found.append(step.count)
@@ -133,7 +133,7 @@ class Turns:
         return max(min(found), 0) if found else None
 
     def run(self, body: Run, driven: Driven | None = None) -> None:
-        """All turns."""
+        """All iterations."""
         step, at = self.step, self.at
         now = [
             at(first) if twin is not None else self.copied(first, result)
@@ -141,46 +141,47 @@ class Turns:
         ]
         captured = [at(each) for each in step.captured]
         if driven is not None and RECORDER.get() is None:  # a profile asks for each launch
-            now, turn = driven(self, [at(step.turn), *now, *captured])
+            now, iteration = driven(self, [at(step.iteration), *now, *captured])
         else:
-            now, turn = self.by_host(body, now, captured)
+            now, iteration = self.by_host(body, now, captured)
         for place, address in enumerate(now):
             if address != at(step.results[place]):
                 self.move(step.results[place], address)
-        self.memory.put(at(step.turns), turn)
+        self.memory.put(at(step.iterations), iteration)
 
     def by_host(self, body: Run, now: list[int], captured: Sequence[int]) -> tuple[list[int], int]:
-        """All turns one by one; where what they carry lies then, and how many there were."""
+        """All iterations one by one; where what they carry lies then, and how many there were."""
         step, at, memory = self.step, self.at, self.memory
         again = [] if step.again is None else [at(step.again)]
-        turn = 0
-        while self.goes_on(turn):
-            memory.put(at(step.turn), turn)
-            following = [self.target(place, turn) for place in range(len(now))]
+        iteration = 0
+        while self.goes_on(iteration):
+            memory.put(at(step.iteration), iteration)
+            following = [self.target(place, iteration) for place in range(len(now))]
             fresh = [
                 each for each, twin in zip(following, step.twins, strict=True) if twin is not None
             ]
-            body([at(step.turn), *now, *captured, *again, *fresh])
-            now, turn = following, turn + 1
-        return now, turn
+            body([at(step.iteration), *now, *captured, *again, *fresh])
+            now, iteration = following, iteration + 1
+        return now, iteration
 
-    def goes_on(self, turn: int) -> bool:
-        """Whether there is one more turn; what decides was computed by the turn before."""
+    def goes_on(self, iteration: int) -> bool:
+        """Whether there is one more iteration; what decides was computed by the iteration
+        before."""
         step = self.step
-        if self.limit is not None and turn >= self.limit:
+        if self.limit is not None and iteration >= self.limit:
             return False
-        decides = step.go_on if turn == 0 else step.again
+        decides = step.go_on if iteration == 0 else step.again
         return decides is None or self.memory.flag(self.at(decides))
 
-    def target(self, place: int, turn: int) -> int:
-        """Where a turn writes one of the tensors that are carried."""
+    def target(self, place: int, iteration: int) -> int:
+        """Where an iteration writes one of the tensors that are carried."""
         step = self.step
         twin = step.twins[place]
-        to_result = turn % 2 == 0 if self.last is None else (self.last - turn) % 2 == 1
+        to_result = iteration % 2 == 0 if self.last is None else (self.last - iteration) % 2 == 1
         return self.at(step.results[place] if twin is None or to_result else twin)
 
     def copied(self, first: int, result: int) -> int:
-        """The address of a result that begins as what the first turn takes."""
+        """The address of a result that begins as what the first iteration takes."""
         self.move(result, self.at(first))
         return self.at(result)
 

@@ -20,7 +20,7 @@ class Relaunch:
         """Wait for the loop; launch it again as long as it has used up its iterations."""
         loop, memory = self.loop, StreamMemory(stream)
         loop.start = ITERATIONS
-        while memory.number(pointers[loop.step.turn]) >= loop.start:
+        while memory.number(pointers[loop.step.iteration]) >= loop.start:
             self.segment.run(pointers, loop.buffers, stream)
             loop.start += ITERATIONS
 

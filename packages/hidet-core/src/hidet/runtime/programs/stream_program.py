@@ -136,8 +136,8 @@ class StreamProgram:
         if len(parts) < len(self.parts):
             raise Capturing(
                 "the host decides what control flow runs, which a CUDA graph cannot wait for",
-                help="capture what comes before and after it, or say how many turns a loop has at "
-                "most",
+                help="capture what comes before and after it, or say how many iterations a loop "
+                "has at most",
             )
         if all(isinstance(part, Host) or part.launchable for part in parts):
             return parts

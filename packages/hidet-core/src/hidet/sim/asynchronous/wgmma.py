@@ -20,7 +20,7 @@ from hidet.sim.faults import (
 )
 from hidet.sim.memories.access import addresses, granules
 from hidet.sim.memory import Buffer, Pointer
-from hidet.sim.order.holds import Holds, Turns
+from hidet.sim.order.holds import FenceCount, Holds
 from hidet.sim.threads.simt_group import SimtGroup
 from hidet.sim.values import Array, Mask
 from hidet.target import WARPGROUP
@@ -52,7 +52,7 @@ class Pending:
     """Of each row, how many groups its warpgroup has committed."""
     fenced: Array
     """Of each row, when its warpgroup passed the last fence."""
-    turns: Turns = field(default_factory=Turns)
+    fences: FenceCount = field(default_factory=FenceCount)
     products: list[Product] = field(default_factory=list)
     forms: dict[str, int] = field(default_factory=dict)
 
@@ -70,7 +70,7 @@ def pending(simt: SimtGroup) -> Pending | None:
 def holds_of(simt: SimtGroup, granule_count: int) -> Holds | None:
     """What a new register buffer needs to be watched; None where nothing can hold it."""
     work = pending(simt)
-    return None if work is None else Holds(granule_count, work.turns)
+    return None if work is None else Holds(granule_count, work.fences)
 
 
 def warpgroups(simt: SimtGroup, mask: Mask) -> Array:
@@ -166,7 +166,7 @@ class Unit:
         if added.any():
             self.written(pointer.buffer, touched[added])
         self.hold(held, held.sums, touched)
-        held.used[touched], held.form[touched] = self.work.turns.now, number
+        held.used[touched], held.form[touched] = self.work.fences.now, number
         return self.values(pointer.buffer, at, e.dtype, count)
 
     def result(self, e: Any, values: Array) -> None:
@@ -198,7 +198,7 @@ class Unit:
     def watched(self, buffer: Buffer) -> Holds:
         """The holds of a register buffer."""
         if buffer.holds is None:
-            buffer.holds = Holds(buffer.data.size // buffer.granule, self.work.turns)
+            buffer.holds = Holds(buffer.data.size // buffer.granule, self.work.fences)
         return buffer.holds
 
     def values(self, buffer: Buffer, at: Array, of: DType, count: int) -> Array:
@@ -296,8 +296,8 @@ class Unit:
 
     def fence(self) -> None:
         """Products that follow come after earlier accesses of registers."""
-        self.work.turns.now += 1
-        self.work.fenced[self.rows] = self.work.turns.now
+        self.work.fences.now += 1
+        self.work.fenced[self.rows] = self.work.fences.now
 
     def commit(self) -> None:
         """Close the current group of each warpgroup."""

@@ -173,12 +173,12 @@ class Statements:
             vary = varies(limit)
             last = int(np.where(mask, limit, 0).max()) if vary else int(limit)
             turning = mask
-            for turn in range(last):
+            for iteration in range(last):
                 simt.step(turning, site)
-                live = narrowed(turning, turn < limit) if vary else turning
+                live = narrowed(turning, iteration < limit) if vary else turning
                 if live is None:
                     break
-                simt.env[s.var] = of(turn)
+                simt.env[s.var] = of(iteration)
                 going = yield from body(simt, live)
                 if going is None:
                     break
@@ -188,7 +188,7 @@ class Statements:
         return run
 
     def repeated(self, s: While) -> Callable[[SimtGroup, Mask], Waiting]:
-        """A loop as long as a condition holds; between turns the other threads may run."""
+        """A loop as long as a condition holds; between iterations the other threads may run."""
         condition, body, site = self.expr(s.condition), self.looped(s, s.body), self.site(s)
         looks = any(isinstance(each, Load | Get | Invoke) for each in postorder(s))
 
@@ -211,7 +211,7 @@ class Statements:
         return run
 
     def looped(self, loop: Stmt, stmts: Body) -> Callable[[SimtGroup, Mask], Waiting]:
-        """One turn of a loop: those that fell through or continued go on."""
+        """One iteration of a loop: those that fell through or continued go on."""
         self.loops.append(loop)
         inner = self.body(stmts)
         self.loops.pop()
@@ -226,24 +226,24 @@ class Statements:
 
     def tasks(self, s: ForTasks) -> Callable[[SimtGroup, Mask], Waiting]:
         """A loop over a worker's tasks: one plain loop, its number split into the mapping's own."""
-        worker, turn = Var("worker", i32), Var("turn", i32)
+        worker, iteration = Var("worker", i32), Var("iteration", i32)
         extents, index = s.mapping.loops(worker)
         numbers: list[Expr] = []
         inner = prod(extents)
         for extent in extents:
             inner //= extent
-            numbers.append(FloorMod(FloorDiv(turn, Const(inner, i32)), Const(extent, i32)))
+            numbers.append(FloorMod(FloorDiv(iteration, Const(inner, i32)), Const(extent, i32)))
         task = tuple(wrap(i) for i in index(tuple(numbers)))
         body: Body = (
             *(Declare(v, value, s.place) for v, value in zip(s.vars, task, strict=True)),
             *guarded(s.mapping.inside(s.vars), s.body, s.place),
         )
-        loop = For(turn, Const(prod(extents), i32), body, LoopKind.SERIAL, s.place)
+        loop = For(iteration, Const(prod(extents), i32), body, LoopKind.SERIAL, s.place)
         whole = guarded(s.mapping.active(worker), (loop,), s.place)
         return self.body((Declare(worker, s.worker, s.place), *whole))
 
     def fork(self, s: For) -> Callable[[SimtGroup, Mask], Waiting]:
-        """Independent turns of a CPU loop, run as a SIMT group of their own."""
+        """Independent iterations of a CPU loop, run as a SIMT group of their own."""
         extent, body, site = self.expr(s.extent), self.body(s.body), self.site(s)
         parallel = s.kind is LoopKind.PARALLEL
 

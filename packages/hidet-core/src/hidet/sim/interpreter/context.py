@@ -165,7 +165,7 @@ class Call:
 
     def rest(self) -> None:
         """The threads need nobody to go on: they only let others have their turn."""
-        self.simt.run.turns += not self.simt.still
+        self.simt.run.iterations += not self.simt.still
 
     def trap(self) -> NoReturn:
         """Stop the simulation: the kernel asked for it."""

@@ -71,7 +71,7 @@ def shared_array(simt: SimtGroup, var: Var, of: TensorType, shape: tuple[int, ..
 def register_array(
     simt: SimtGroup, var: Var, of: TensorType, shape: tuple[int, ...], mask: Mask
 ) -> Buffer:
-    """A register array, one for each thread; its content is undefined again at each turn."""
+    """A register array, one for each thread; its content is undefined again at each fence."""
     known: Any = simt.env.get(var)
     size = elements(of, shape) * of.dtype.nbytes
     level = len(simt.origin) - 1
@@ -92,7 +92,7 @@ def register_array(
 
 
 def reusable(buffer: Buffer, size: int, level: int) -> bool:
-    """Whether the registers of the last turn can be those of this one: no product holds them."""
+    """Whether the registers of the last fence can be those of this one: no product holds them."""
     held = buffer.holds is not None and buffer.holds.busy
     return buffer.size == size and buffer.level == level and not held
 
@@ -112,4 +112,4 @@ def fill(simt: SimtGroup, buffer: Buffer, of: TensorType, value: Any, mask: Mask
     if buffer.written is not None:
         buffer.written.reshape(len(view), -1)[rank] = True
     if buffer.holds is not None:
-        buffer.holds.touched.reshape(len(view), -1)[rank] = buffer.holds.turns.now
+        buffer.holds.touched.reshape(len(view), -1)[rank] = buffer.holds.fences.now

@@ -26,8 +26,8 @@ BLOCKS = (
     "own, or read in a second launch what the first one wrote"
 )
 """What to do about a race between two blocks."""
-TURNS = "let each turn write elements of its own, or make the loop a serial one"
-"""What to do about a race between turns of a parallel loop."""
+ITERATIONS = "let each iteration write elements of its own, or make the loop a serial one"
+"""What to do about a race between iterations of a parallel loop."""
 
 
 def report_race(
@@ -62,7 +62,7 @@ def advice(
             return found
     if kind is Race and buffer.scope is Scope.GLOBAL and conflict.other >= 0:
         if simt.run.kernel.kind is KernelKind.CPU:
-            return TURNS
+            return ITERATIONS
         if thread // simt.team.threads != conflict.other // simt.team.threads:
             return BLOCKS
     return ADVICE[kind]

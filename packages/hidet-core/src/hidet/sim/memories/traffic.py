@@ -113,7 +113,7 @@ def spread(rows: Array, each: int) -> Array:
 
 
 def wavefronts(rows: Array, width: int) -> tuple[int, int]:
-    """Turns that the banks take for each warp's access, summed, and how few there could be."""
+    """Wavefronts that the banks take for each warp's access, summed, and how few there could be."""
     words = max(1, width // WORD)
     at_once = WARP // min(words, WARP)
     groups = np.where(rows >= 0, rows // WORD, NONE).reshape(-1, at_once)

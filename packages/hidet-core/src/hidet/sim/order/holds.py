@@ -12,7 +12,7 @@ NEVER = -1
 
 
 @dataclass
-class Turns:
+class FenceCount:
     """A count of fences, by which accesses are earlier or later than one."""
 
     now: int = 0
@@ -23,7 +23,7 @@ class Holds:
     """For each granule of a register buffer: unfinished products, and who used it last."""
 
     granules: int
-    turns: Turns
+    fences: FenceCount
     sums: Array = field(init=False)
     """How many unfinished products have it as accumulator."""
     parts: Array = field(init=False)
@@ -52,6 +52,6 @@ class Holds:
 
     def touch(self, granules: Array) -> int | None:
         """Note an ordinary access; the first entry that a product holds."""
-        self.touched[granules] = self.turns.now
+        self.touched[granules] = self.fences.now
         held = (self.sums[granules] > 0) | (self.parts[granules] > 0)
         return int(np.argmax(held)) if held.any() else None

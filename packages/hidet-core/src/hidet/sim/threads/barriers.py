@@ -104,13 +104,13 @@ def tally(simt: SimtGroup, mask: Mask, holds: Array) -> Callable[[], tuple[Array
     n-th count of one is the n-th of the others.
     """
     counts: dict[tuple[int, int], Array] = simt.residents.state.setdefault("tallies", {})
-    turns: dict[int, int] = simt.state.setdefault("tallies", {})
+    iterations: dict[int, int] = simt.state.setdefault("tallies", {})
     votes = np.bincount(simt.slot, weights=mask & holds)
     there = np.bincount(simt.slot, weights=mask)
     mine: dict[int, tuple[int, int]] = {}
     for slot in np.flatnonzero(there).tolist():
-        turns[slot] = turns.get(slot, 0) + 1
-        mine[slot] = slot, turns[slot]
+        iterations[slot] = iterations.get(slot, 0) + 1
+        mine[slot] = slot, iterations[slot]
         before = counts.get(mine[slot], np.zeros(2, np.int32))
         counts[mine[slot]] = before + np.array([votes[slot], there[slot]], np.int32)
 

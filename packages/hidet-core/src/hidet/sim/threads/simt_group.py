@@ -42,8 +42,8 @@ class Run:
     """How often a kernel looked at the clock."""
     progress: int = 0
     """Counts what could let a waiting thread go on."""
-    turns: int = 0
-    """Counts turns of loops that changed something."""
+    iterations: int = 0
+    """Counts iterations of loops that changed something."""
     dependency: Dependency = field(default_factory=Dependency)
     handover: Handover = field(default_factory=Handover)
     waits: list[Wait] = field(default_factory=list)
@@ -51,7 +51,7 @@ class Run:
 
     def again(self) -> None:
         """The launch begins anew."""
-        self.steps = self.ticks = self.progress = self.turns = 0
+        self.steps = self.ticks = self.progress = self.iterations = 0
         self.dependency, self.handover = Dependency(), Handover()
         self.waits.clear()
 
@@ -112,7 +112,7 @@ class SimtGroup:
     """Of each row, the last wait for an mbarrier that it went through; -1: none."""
     site: int = 0
     still: bool = False
-    """Whether a loop of it turns without any change."""
+    """Whether a loop of it iterates without any change."""
     looked: Callable[[], str] | None = None
     """What the last test of an mbarrier found incomplete, in words."""
     state: dict[str, Any] = field(default_factory=dict)
@@ -188,14 +188,14 @@ class SimtGroup:
         self.run.progress += 1
 
     def step(self, mask: Mask, site: int) -> None:
-        """Count a turn of the loop at `site`; `StepLimit` when there were too many."""
+        """Count an iteration of the loop at `site`; `StepLimit` when there were too many."""
         self.run.steps += 1
         if self.run.steps > self.run.step_limit:
             self.site = site
             limit = self.run.step_limit
             self.fault(
                 StepLimit,
-                f"more than {limit} turns of loops were run, the last of this one",
+                f"more than {limit} iterations of loops were run, the last of this one",
                 int(np.argmax(mask)),
                 "see why the loop does not end, or give launch() a larger step_limit",
             )
@@ -270,7 +270,7 @@ def thread_name(run: Run, team: Team, number: int) -> str:
         return "an asynchronous operation"
     block, thread = divmod(number, team.threads)
     if run.kernel.kind == "cpu":
-        return f"turn {thread} of a parallel loop"
+        return f"iteration {thread} of a parallel loop"
     at = ", ".join(str(i) for i in block_index(run, block))
     who = ", ".join(str(i) for i in coordinates(thread, run.block))
     return f"block ({at}), thread ({who}), warp {thread // 32}, lane {thread % 32}"

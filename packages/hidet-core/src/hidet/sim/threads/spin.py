@@ -1,4 +1,4 @@
-"""Loops that only look: a turn that changes nothing waits for others, like any other wait."""
+"""Loops that only look: an iteration that changes nothing waits for others, like any other wait."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hidet.sim.values import Mask, Value
 
 
 class Spin:
-    """The turns of one `while` loop: each is a move, unless nothing changes in it."""
+    """The iterations of one `while` loop: each is a move, unless nothing changes in it."""
 
     def __init__(self, simt: SimtGroup, site: int, looks: bool) -> None:
         self.simt = simt
@@ -25,12 +25,12 @@ class Spin:
         self.wait: Wait | None = None
 
     def turned(self, mask: Mask) -> None:
-        """A turn has ended, after which the threads of the mask go on."""
+        """An iteration has ended, after which the threads of the mask go on."""
         run, simt = self.simt.run, self.simt
         same = self.looks and run.progress == self.effects
         if not same or not unchanged(self.values, simt.env):
             self.end()
-            run.turns += 1
+            run.iterations += 1
             self.effects, self.values = run.progress, dict(simt.env)
             return
         if self.wait is None:

@@ -1,4 +1,5 @@
-"""Control flow: branches and turns of functions that keep a shape, with weights from outside."""
+"""Control flow: branches and iterations of functions that keep a shape, with weights from
+outside."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from hidet.testing.fuzz.pool import Pool, Unfit
 
 Step = Callable[[Tensor], Tensor]
 SMOOTH = (ops.tanh, ops.sigmoid, ops.relu, ops.sin)
-MOST_TURNS = 5
+MOST_ITERATIONS = 5
 
 
 def branched(pool: Pool) -> list[Tensor]:
@@ -30,38 +31,38 @@ def chosen(condition: Tensor, then: Step, otherwise: Step) -> Step:
 
 
 def repeated(pool: Pool) -> list[Tensor]:
-    """Turns of a function: so many, as many as a tensor says, or until one says so."""
+    """Iterations of a function: so many, as many as a tensor says, or until one says so."""
     x = pool.floats(1, 4)
     step, other = stepping(pool, x), stepping(pool, x)
-    count = pool.random.randint(0, MOST_TURNS)
+    count = pool.random.randint(0, MOST_ITERATIONS)
 
-    def turn(number: Tensor, y: Tensor) -> tuple[None, list[Tensor], list[Tensor]]:
+    def iteration(number: Tensor, y: Tensor) -> tuple[None, list[Tensor], list[Tensor]]:
         is_even = ops.equal(ops.remainder(number, 2), 0)
         return None, [ops.if_(is_even, step, other, y)], [y * 0.5]
 
     match pool.random.randrange(3):
         case 0:
             trips = ops.sum(pool.positions((2,), 3))
-            (last,), (rows,), _ = ops.loop(turn, [x], trips=trips, most=MOST_TURNS)
+            (last,), (rows,), _ = ops.loop(iteration, [x], trips=trips, most=MOST_ITERATIONS)
             return [last, rows] if pool.maybe() else [last]
         case 1:
             start = ops.sum(pool.positions((2,), 3))
             return counted(step, start, x)
-    return list(ops.loop(turn, [x], trips=count)[0])
+    return list(ops.loop(iteration, [x], trips=count)[0])
 
 
 def is_below(number: Tensor, y: Tensor) -> Tensor:
-    """Whether there are more turns."""
-    return ops.less(number, MOST_TURNS)
+    """Whether there are more iterations."""
+    return ops.less(number, MOST_ITERATIONS)
 
 
 def counted(step: Step, start: Tensor, x: Tensor) -> list[Tensor]:
-    """Turns that end by what they count; nobody knows before how many there are."""
+    """Iterations that end by what they count; nobody knows before how many there are."""
 
-    def turn(number: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    def iteration(number: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         return number + 1, step(y)
 
-    return list(ops.while_loop(is_below, turn, start, x)[1:])
+    return list(ops.while_loop(is_below, iteration, start, x)[1:])
 
 
 def scanned(pool: Pool) -> list[Tensor]:
@@ -70,11 +71,11 @@ def scanned(pool: Pool) -> list[Tensor]:
     state = pool.new(x.shape[1:], x.dtype)
     step = stepping(pool, state)
 
-    def turn(now: Tensor, row: Tensor) -> tuple[list[Tensor], list[Tensor]]:
+    def iteration(now: Tensor, row: Tensor) -> tuple[list[Tensor], list[Tensor]]:
         following = step(now) * 0.5 + row
         return [following], [ops.tanh(following)]
 
-    (last,), (rows,) = ops.scan(turn, [state], [x], reverse=pool.maybe(0.3))
+    (last,), (rows,) = ops.scan(iteration, [state], [x], reverse=pool.maybe(0.3))
     return [last, rows] if pool.maybe() else [rows]
 
 

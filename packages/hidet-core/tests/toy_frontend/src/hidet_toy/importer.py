@@ -86,13 +86,13 @@ class ToyImporter(Importer[Line]):
         functions = partial(self.call, then), partial(self.call, otherwise)
         return ops.if_(condition, *functions, *read)
 
-    def repeat(self, turns: Tensor, x: Tensor, *read: Tensor, body: str) -> Tensor:
+    def repeat(self, iterations: Tensor, x: Tensor, *read: Tensor, body: str) -> Tensor:
         """A function runs on its own result again, as often as a tensor says."""
 
-        def turn(_: Tensor, now: Tensor) -> tuple[None, list[Tensor], list[Tensor]]:
+        def iteration(_: Tensor, now: Tensor) -> tuple[None, list[Tensor], list[Tensor]]:
             return None, [self.call(body, now, *read)], []
 
-        return ops.loop(turn, [x], trips=turns)[0][0]
+        return ops.loop(iteration, [x], trips=iterations)[0][0]
 
     def leave(self, node: Line) -> HostCall | None:
         """What only numpy has runs there; its name is all that a file has to keep."""

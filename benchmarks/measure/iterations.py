@@ -1,4 +1,5 @@
-"""What a turn of a loop costs on a GPU: in a conditional node, unrolled, and driven by the host."""
+"""What an iteration of a loop costs on a GPU: in a conditional node, unrolled, and driven by the
+host."""
 
 from __future__ import annotations
 
@@ -18,9 +19,9 @@ from hidet.runtime.devices.driver import call, cu, expect
 from hidet.runtime.graphs.conditional import current_context, decider
 from hidet.toolchain import compile_cuda
 
-TURNS = 1000
+ITERATIONS = 1000
 SIZES = (1, 4, 16)
-"""Kernels of a body beside those that count turns."""
+"""Kernels of a body beside those that count iterations."""
 Answer = Iterable[tuple[str, str]]
 
 
@@ -28,7 +29,7 @@ class Loops:
     """Memory and kernels that the questions share: counters, flags, and what adds to numbers."""
 
     def __init__(self) -> None:
-        self.x, self.turn, self.flags = (
+        self.x, self.iteration, self.flags = (
             torch.zeros(n, dtype=torch.int32, device="cuda") for n in (64, 8, 8)
         )
         self.stream = cu.CUstream(0)
@@ -42,18 +43,18 @@ class Loops:
         """Adds to 32 numbers, the first or the last ones."""
         return Kernel(self.function(function), self.x.data_ptr() + 128 * to, value, **how)
 
-    def step(self, trips: int = TURNS, at: int = 0) -> Kernel:
-        """Counts a turn; says whether another is to come."""
-        addresses = self.turn.data_ptr() + 4 * at, self.flags.data_ptr() + at
+    def step(self, trips: int = ITERATIONS, at: int = 0) -> Kernel:
+        """Counts an iteration; says whether another is to come."""
+        addresses = self.iteration.data_ptr() + 4 * at, self.flags.data_ptr() + at
         return Kernel(self.function("step"), *addresses, trips)
 
     def parity(self) -> Kernel:
-        """Says whether the turn is odd."""
-        return Kernel(self.function("parity"), self.turn.data_ptr(), self.flags.data_ptr() + 4)
+        """Says whether the iteration is odd."""
+        return Kernel(self.function("parity"), self.iteration.data_ptr(), self.flags.data_ptr() + 4)
 
     def set(self, handle: Any, at: int = 0) -> Kernel:
         """Sets a condition to what a kernel said."""
-        # It counts no turns here: 0 stays below a limit of 1.
+        # It counts no iterations here: 0 stays below a limit of 1.
         flag = self.flags.data_ptr() + at
         return Kernel(self.setter, int(handle), 0, flag, 0, 1, 0, threads=1)
 
@@ -62,8 +63,8 @@ class Loops:
         return call("cuModuleGetFunction", self.source, name.encode())
 
     def reset(self, chain: Chain) -> None:
-        """Turns and flags begin at nothing."""
-        chain.memset(self.turn.data_ptr(), 0, 8)
+        """Iterations and flags begin at nothing."""
+        chain.memset(self.iteration.data_ptr(), 0, 8)
         chain.memset(self.flags.data_ptr(), 0, 8)
 
     def run(self, executable: Any) -> list[int]:
@@ -80,7 +81,9 @@ class Loops:
             "cuda", seconds=0.2,
         ).median  # fmt: skip
 
-    def loop(self, kernels: int, trips: int = TURNS, *, early: bool = False) -> tuple[Chain, Chain]:
+    def loop(
+        self, kernels: int, trips: int = ITERATIONS, *, early: bool = False
+    ) -> tuple[Chain, Chain]:
         """A graph that runs a chain of kernels so often; and its body."""
         chain = Chain()
         self.reset(chain)
@@ -98,29 +101,34 @@ def check(found: object, wanted: object) -> str:
     return "right" if found == wanted else f"WRONG: {found} instead of {wanted}"
 
 
-def turns(loops: Loops) -> Answer:
-    """A WHILE of 1,000 turns: right, again right, and what a turn takes by kernels in it."""
+def iterations(loops: Loops) -> Answer:
+    """A WHILE of 1,000 iterations: right, again right, and what an iteration takes by kernels in
+    it."""
     for kernels in SIZES:
         for early in (False, True):
             chain, _ = loops.loop(kernels, early=early)
             executable = chain.instantiate()
-            found = check([loops.run(executable)[0] for _ in range(2)], [kernels * TURNS] * 2)
+            found = check([loops.run(executable)[0] for _ in range(2)], [kernels * ITERATIONS] * 2)
             edges = "programmatic" if early else "full"
-            took = loops.milliseconds(executable) / TURNS * 1e3
-            what = f"WHILE, {kernels} + step + setter, {edges} edges, a turn"
+            took = loops.milliseconds(executable) / ITERATIONS * 1e3
+            what = f"WHILE, {kernels} + step + setter, {edges} edges, an iteration"
             yield what, f"{took:.2f} us, {found}"
     chain, _ = loops.loop(1, trips=1)
     once = chain.instantiate()
-    yield "WHILE of one turn, a launch", f"{loops.milliseconds(once) * 1e3:.1f} us"
+    yield "WHILE of one iteration, a launch", f"{loops.milliseconds(once) * 1e3:.1f} us"
     chain, _ = loops.loop(1, trips=65536)
-    yield "WHILE of 65,536 turns, a launch", f"{loops.milliseconds(chain.instantiate()):.1f} ms"
+    yield (
+        "WHILE of 65,536 iterations, a launch",
+        f"{loops.milliseconds(chain.instantiate()):.1f} ms",
+    )
 
 
 def amortised(loops: Loops) -> Answer:
-    """Several turns in a body, whose kernels do nothing once a flag says that the loop is over."""
+    """Several iterations in a body, whose kernels do nothing once a flag says that the loop is
+    over."""
     for kernels, copies in ((1, 4), (1, 16), (4, 16)):
         chain = Chain()
-        chain.memset(loops.turn.data_ptr(), 0, 8)
+        chain.memset(loops.iteration.data_ptr(), 0, 8)
         chain.memset(loops.flags.data_ptr(), 0x01010101, 8)
         handle = chain.handle(1)
         (body,) = chain.conditional(handle, WHILE)
@@ -129,18 +137,20 @@ def amortised(loops: Loops) -> Answer:
             for _ in range(kernels):
                 add = Kernel(loops.function("add_if"), loops.x.data_ptr(), 1, go)
                 body.kernel(add, early=True)
-            step = Kernel(loops.function("step_if"), loops.turn.data_ptr(), go, TURNS)
+            step = Kernel(loops.function("step_if"), loops.iteration.data_ptr(), go, ITERATIONS)
             body.kernel(step, early=True)
         body.kernel(loops.set(handle))
         executable = chain.instantiate()
-        found = check(loops.run(executable)[0], kernels * TURNS)
-        took = loops.milliseconds(executable) / TURNS * 1e3
-        what = f"WHILE, {copies} turns of {kernels} + step in its body, programmatic edges, a turn"
+        found = check(loops.run(executable)[0], kernels * ITERATIONS)
+        took = loops.milliseconds(executable) / ITERATIONS * 1e3
+        of = f"{copies} iterations of {kernels} + step"
+        what = f"WHILE, {of} in its body, programmatic edges, an iteration"
         yield what, f"{took:.2f} us, {found}"
 
 
 def relaunched(loops: Loops) -> Answer:
-    """A number of turns that the host knows: graphs of some turns, launched without waiting."""
+    """A number of iterations that the host knows: graphs of some iterations, launched without
+    waiting."""
     for kernels, copies in ((1, 1), (1, 20), (4, 1), (4, 20)):
         chain = Chain()
         for _ in range(copies):
@@ -150,15 +160,18 @@ def relaunched(loops: Loops) -> Answer:
         executable = chain.instantiate()
 
         def run(executable: Any = executable, copies: int = copies) -> None:
-            for _ in range(TURNS // copies):
+            for _ in range(ITERATIONS // copies):
                 cu.cuGraphLaunch(executable, loops.stream)
 
-        took = milliseconds(run, "cuda", seconds=0.2).median / TURNS * 1e3
-        yield f"graphs of {copies} turns of {kernels} + step, no waiting, a turn", f"{took:.2f} us"
+        took = milliseconds(run, "cuda", seconds=0.2).median / ITERATIONS * 1e3
+        yield (
+            f"graphs of {copies} iterations of {kernels} + step, no waiting, an iteration",
+            f"{took:.2f} us",
+        )
 
 
 def flat(loops: Loops) -> Answer:
-    """The same kernels with no loop: a graph that is a line of all turns."""
+    """The same kernels with no loop: a graph that is a line of all iterations."""
     for kernels in SIZES:
         for early in (False, True):
             chain = Chain()
@@ -169,11 +182,11 @@ def flat(loops: Loops) -> Answer:
                 chain.kernel(loops.step(), early=early)
             took = loops.milliseconds(chain.instantiate()) * 10
             edges = "programmatic" if early else "full"
-            yield f"unrolled, {kernels} + step, {edges} edges, a turn", f"{took:.2f} us"
+            yield f"unrolled, {kernels} + step, {edges} edges, an iteration", f"{took:.2f} us"
 
 
 def host_driven(loops: Loops) -> Answer:
-    """A turn of a loop that the host drives: kernels one by one, or a graph of the body."""
+    """An iteration of a loop that the host drives: kernels one by one, or a graph of the body."""
     pinned = call("cuMemHostAlloc", 8, 2)  # 2: mapped
     go = ctypes.c_uint8.from_address(int(pinned))
     event = call("cuEventCreate", 2)  # 2: without times
@@ -182,7 +195,7 @@ def host_driven(loops: Loops) -> Answer:
         adds = [loops.add() for _ in range(kernels)]
         for copied in (True, False):
             flag = loops.flags.data_ptr() if copied else mapped
-            step = Kernel(loops.function("step"), loops.turn.data_ptr(), flag, TURNS)
+            step = Kernel(loops.function("step"), loops.iteration.data_ptr(), flag, ITERATIONS)
             chain = Chain()
             for each in (*adds, step):
                 chain.kernel(each)
@@ -194,8 +207,8 @@ def host_driven(loops: Loops) -> Answer:
             how = "copy and event" if copied else "event, flag in the host's memory"
             for name, launch in ways.items():
                 took = drive(loops, launch, go, pinned if copied else None, event)
-                found = check(int(loops.x[0]), kernels * TURNS)
-                what = f"host-driven, {kernels} + step, {name}, {how}, a turn"
+                found = check(int(loops.x[0]), kernels * ITERATIONS)
+                what = f"host-driven, {kernels} + step, {name}, {how}, an iteration"
                 yield what, f"{took:.2f} us, {found}"
 
 
@@ -206,11 +219,11 @@ def launch_each(kernels: Iterable[Kernel], stream: Any) -> None:
 
 
 def drive(loops: Loops, launch: Callable[[], Any], go: Any, pinned: Any, event: Any) -> float:
-    """Microseconds of a turn."""
+    """Microseconds of an iteration."""
     best = math.inf
     source = cu.CUdeviceptr(loops.flags.data_ptr())
     for _ in range(3):
-        loops.turn.zero_()
+        loops.iteration.zero_()
         loops.x.zero_()
         torch.cuda.synchronize()
         start = time.perf_counter()
@@ -223,7 +236,7 @@ def drive(loops: Loops, launch: Callable[[], Any], go: Any, pinned: Any, event: 
             expect(cu.cuEventSynchronize(event)[0], "wait")
             going = bool(go.value)
         best = min(best, time.perf_counter() - start)
-    return best / TURNS * 1e6
+    return best / ITERATIONS * 1e6
 
 
 def launching(loops: Loops) -> Answer:

@@ -1,5 +1,5 @@
-"""Several turns of a loop in one iteration of its WHILE node, which costs about as much as two
-kernels: where the number of turns is known and a body is few kernels."""
+"""Several iterations of a loop in one pass of its WHILE node, which costs about as much as two
+kernels: where the number of iterations is known and a body is few kernels."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import TypeAlias
 from hidet.runtime.plans.plan import Launch, Repeat, Step
 
 MOST, NODES = 16, 64
-"""The most turns of one iteration, and the most kernels: beyond these the node's own time is small
+"""The most iterations of one pass, and the most kernels: beyond these the node's own time is small
 beside theirs, and a graph whose buffers move takes long to change."""
 
 
-def turns_at_once(step: Repeat, steps: Sequence[Step]) -> int:
-    """How many turns of a body of `steps` an iteration runs: an even number, so that what they
+def iterations_at_once(step: Repeat, steps: Sequence[Step]) -> int:
+    """How many iterations of a body of `steps` a pass runs: an even number, so that what they
     carry lies at its end where it lay at its start; 1 where a condition may end the loop, or the
     body is more than a few kernels."""
     is_known = step.go_on is None and step.trips is None and step.again is None
@@ -26,12 +26,13 @@ def turns_at_once(step: Repeat, steps: Sequence[Step]) -> int:
 
 
 Side: TypeAlias = tuple[Sequence[int], Sequence[int | None]]
-"""Where a turn reads what is carried, and where it writes it: nowhere else what has no twin."""
+"""Where an iteration reads what is carried, and where it writes it: nowhere else what has no
+twin."""
 
 
 def sides(step: Repeat) -> tuple[Side, Side]:
-    """The buffers of a turn, if it and those after it are an even number of turns, and if they are
-    an odd one: so the last one writes the results."""
+    """The buffers of an iteration, if it and those after it are an even number of iterations, and
+    if they are an odd one: so the last one writes the results."""
     pairs = [*zip(step.results, step.twins, strict=True)]
     twins = [result if twin is None else twin for result, twin in pairs]
     results = [None if twin is None else result for result, twin in pairs]

@@ -1,4 +1,4 @@
-"""The turns of a search through the operators of a graph: how many candidates each looks at.
+"""The rounds of a search through the operators of a graph: how many candidates each looks at.
 
 The likeliest candidates of all operators come before the others of any: a search that is ended
 early has given something to all.
@@ -18,19 +18,19 @@ from hidet.tuning.record import Record
 from hidet.tuning.search import Search
 
 BEST = 8
-"""Candidates of each operator that search space 1 measures, and 2 in its first turn."""
+"""Candidates of each operator that search space 1 measures, and 2 in its first round."""
 WIDER = 4
-"""How many times as many the next turn looks at."""
-TURNS = 3
-"""Turns ahead of the one that goes through the whole space."""
+"""How many times as many the next round looks at."""
+ROUNDS = 3
+"""Rounds ahead of the one that goes through the whole space."""
 
 Found = Mapping[str, Choice]
 """Candidates by name, the cheapest by the cost model first."""
 
 
 @dataclass(frozen=True)
-class Turn:
-    """One turn: `most` of the candidates of each operator count, all where it is None; the last
+class Round:
+    """One round: `most` of the candidates of each operator count, all where it is None; the last
     one completes a search of this `level`."""
 
     most: int | None
@@ -50,12 +50,12 @@ class Turn:
         return Search(found, record, self.level if self.last else known, self.most)
 
 
-def turns(count: int, level: int) -> list[Turn]:
-    """The turns in which so many operators are measured in a search space."""
+def rounds(count: int, level: int) -> list[Round]:
+    """The rounds in which so many operators are measured in a search space."""
     if level == 1:
-        return [Turn(BEST, level)]
-    few = range(TURNS if count > 1 else 0)
-    return [*(Turn(BEST * WIDER**each, level, last=False) for each in few), Turn(None, level)]
+        return [Round(BEST, level)]
+    few = range(ROUNDS if count > 1 else 0)
+    return [*(Round(BEST * WIDER**each, level, last=False) for each in few), Round(None, level)]
 
 
 def candidates_of(subject: Subject, target: Target) -> tuple[Candidate, ...]:
