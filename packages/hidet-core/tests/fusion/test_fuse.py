@@ -100,14 +100,14 @@ def test_a_schedule_without_a_hook_leaves_the_others_apart():
     assert not reachable(group, without_hooks(made, set(made.params)), count)
 
 
-def without_hooks(module, closed):
+def without_hooks(module, barred):
     """The module reading and writing some parameters without their hooks."""
 
     def change(node):
         match node:
-            case Get(tensor, index) if tensor in closed:
+            case Get(tensor, index) if tensor in barred:
                 return Load(tensor, index)
-            case Put(tensor, index, value) if tensor in closed:
+            case Put(tensor, index, value) if tensor in barred:
                 return Store(tensor, index, value)
         return node
 

@@ -28,5 +28,5 @@ def test_an_address_closes_a_parameter_that_is_read_elsewhere_too():
     assert found(Declare(pointer, Address(X, (I,))), Put(Y, (I,), Get(X, (I,)))) == {Y}
 
 
-def test_what_is_read_and_written_is_closed():
+def test_what_is_read_and_written_takes_no_hook():
     assert found(Put(Y, (I,), Get(Y, (I,)) + Get(X, (I,)))) == {X}

@@ -86,7 +86,7 @@ def test_functions_take_maps():
     assert "tma_load(&tile[stage, 0, 0], tiles, &bars[stage], (stage * 8), 0)" in str(kernel.kernel)
 
 
-def test_a_tensor_with_a_map_is_closed_to_fusion():
+def test_a_tensor_with_a_map_takes_no_prologue():
     @script
     def kernel(x: f16[M, 64], y: f16[M, 64]):
         attr.cuda_block_dim = 64

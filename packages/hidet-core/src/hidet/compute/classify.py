@@ -49,7 +49,7 @@ def elements_read(e: Expr) -> list[At]:
     return [each for each in within(e) if isinstance(each, At)]
 
 
-def within(root: Expr, closed: type[Node] = Grid) -> Iterator[Node]:
+def within(root: Expr, border: type[Node] = Grid) -> Iterator[Node]:
     """The nodes of an expression, each once, without entering the grids that it reads.
 
     Given another kind of node, without those and what is below them.
@@ -58,7 +58,7 @@ def within(root: Expr, closed: type[Node] = Grid) -> Iterator[Node]:
     pending: list[Node] = [root]
     while pending:
         current = pending.pop()
-        if current not in seen and not isinstance(current, closed):
+        if current not in seen and not isinstance(current, border):
             seen.add(current)
             yield current
             pending.extend(reversed(current.children()))

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from hidet.compute import Grid
 from hidet.errors import InternalError
 from hidet.fusion.epilogue import Epilogue, Result, place_of, stored
-from hidet.fusion.following import Following
+from hidet.fusion.epilogue_definition import EpilogueDefinition
 from hidet.fusion.group import Group
 from hidet.ir.expr import Expr, FromAccumulators, Get, Var
 from hidet.ir.kernel import Module
@@ -70,7 +70,7 @@ def accumulator_epilogue(group: Group) -> AccumulatorEpilogue | None:
     assert group.anchor is not None
     if group.last is group.anchor or len(group.results) > 1:
         return None
-    after, of = Following(group), group.anchor.outputs[0].dtype
+    after, of = EpilogueDefinition(group), group.anchor.outputs[0].dtype
     where = after.landings()
     (out,) = group.results
     if where is None or not after.is_wide or out.dtype is not of or where[out].neighbours > 2:

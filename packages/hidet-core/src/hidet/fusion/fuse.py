@@ -13,7 +13,7 @@ from hidet.fusion.accumulator_epilogue import OnAccumulators, has_accumulator_ep
 from hidet.fusion.boxes import mapped
 from hidet.fusion.compose import compose, leading_to, operands
 from hidet.fusion.epilogue import Epilogue, Result, inside
-from hidet.fusion.following import Following
+from hidet.fusion.epilogue_definition import EpilogueDefinition
 from hidet.fusion.group import Group
 from hidet.fusion.neighbours import in_groups
 from hidet.fusion.neighbours import writes as writes_of
@@ -129,7 +129,7 @@ class Surgery:
         if self.group.last is self.anchor:
             return {}
         (result,) = self.anchor_results
-        after = Following(self.group)
+        after = EpilogueDefinition(self.group)
         where = after.landings()
         if where is None:
             raise InternalError(f"the epilogue of {self.group.name} moves elements out of sight")

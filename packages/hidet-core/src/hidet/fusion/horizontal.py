@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from hidet.compute.sizes import same_shape
 from hidet.fusion.compose import leading_to
-from hidet.fusion.following import Following
+from hidet.fusion.epilogue_definition import EpilogueDefinition
 from hidet.fusion.group import Group, Note, in_order, waits
 from hidet.fusion.reasons import ELSEWHERE, MOST, Reasons
 from hidet.fusion.regions import Regions
@@ -184,7 +184,7 @@ class HorizontalFusion:
         whole.add(second.nodes)
         own = set(whole.last.outputs)
         whole.also = tuple(each for each in self.together(first, second) if each not in own)
-        where = Following(whole).landings()
+        where = EpilogueDefinition(whole).landings()
         if where is None:
             return ELSEWHERE
         shape = first.anchor.outputs[0].shape

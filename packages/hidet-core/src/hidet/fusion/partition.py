@@ -161,9 +161,9 @@ class Partition:
         if tensor.trace is None or tensor.trace[0] not in self.group_of or tensor in self.kept:
             return None
         group = self.group_of[tensor.trace[0]]
-        closed = self.roles.of(group.last.op).is_closed
+        sealed = self.roles.of(group.last.op).takes_no_epilogue
         full = weight(group.nodes) >= MOST or len(group.results) != 1
-        return None if closed or full or group.last is not tensor.trace[0] else group
+        return None if sealed or full or group.last is not tensor.trace[0] else group
 
     def takes(self, group: Group, tensor: Tensor, node: Node) -> bool:
         """Whether `node` may follow in `group`, being the only reader of its result."""

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from hidet.compute import Definition, Grid, Input
 from hidet.compute.sizes import same_shape
 from hidet.fusion.compose import compose, operands
-from hidet.fusion.following import Following
+from hidet.fusion.epilogue_definition import EpilogueDefinition
 from hidet.fusion.group import Group
 from hidet.fusion.moves import landing
 from hidet.fusion.regions import Regions
@@ -148,7 +148,7 @@ class Reasons:
         """
         if group.anchor is not None:
             whole = Group([*group.nodes, *inside], group.anchor)
-            return Following(whole).landings() is not None
+            return EpilogueDefinition(whole).landings() is not None
         (tensor,) = group.results
         value = Input("value", tensor.type)
         made = {tensor, *(each for node in inside for each in node.outputs)}

@@ -24,7 +24,7 @@ class Role(StrEnum):
     ALONE = "alone"
 
     @property
-    def is_closed(self) -> bool:
+    def takes_no_epilogue(self) -> bool:
         """Whether nothing can take the elements one by one, or let them be put elsewhere."""
         return self in (Role.ALONE, Role.UPDATE)
 

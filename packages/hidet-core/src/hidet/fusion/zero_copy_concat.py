@@ -186,10 +186,10 @@ class ZeroCopyConcats:
                 continue
             tensor, _ = output_views.source(group, operand.tensor)
             places[tensor] += len(operand.places)
-            found[operand] = self.closed(group, tensor, places[tensor])
+            found[operand] = self.obstacle(group, tensor, places[tensor])
         return found
 
-    def closed(self, group: Group, tensor: Tensor, places: int) -> str:
+    def obstacle(self, group: Group, tensor: Tensor, places: int) -> str:
         """Why what makes a tensor cannot write it to so many places more; else nothing."""
         maker = self.makers.get(tensor)
         if tensor not in set(group.inputs):
@@ -200,7 +200,7 @@ class ZeroCopyConcats:
             return "it lies in memory already, in another shape"
         if maker.last.device != group.last.device:
             return "it is made on another device"
-        if self.roles.of(maker.last.op).is_closed:
+        if self.roles.of(maker.last.op).takes_no_epilogue:
             return f"{maker.last.op.name} writes whole tensors"
         if len(maker.output_views) + places > MOST_PLACES:
             return "it is written to many places already"

@@ -48,16 +48,16 @@ class Schedule:
     space: type[Any]
     when: Callable[[Any, Target], bool]
     build: Callable[..., Scheduled]
-    closed: tuple[int, ...] = ()
+    without_prologue: tuple[int, ...] = ()
     """Positions of the operands that it reads otherwise than through hooks, as by the copy engine:
     nothing can be computed where it reads them."""
     run: int = 0
-    """Neighbours in a row of an operand in `closed` that one access takes at most: parts of a
-    tensor that keep these together can be read where they are. 0: nothing but whole tensors can be
-    read."""
+    """Neighbours in a row of an operand in `without_prologue` that one access takes at most: parts
+    of a tensor that keep these together can be read where they are. 0: nothing but whole tensors
+    can be read."""
     view: Callable[[Any, int], StridedView] | None = None
-    """How its tensor maps see the operand at a position in `closed`, in memory of its own: parts of
-    a tensor that other strides describe can be read where they are."""
+    """How its tensor maps see the operand at a position in `without_prologue`, in memory of its
+    own: parts of a tensor that other strides describe can be read where they are."""
     channels_last: Callable[[Any, Target], bool] = lambda op, target: False
     """Whether it makes an operator whose channels are second worth turning into the same with its
     channels last, which the schedule takes."""
@@ -106,7 +106,7 @@ def schedule_for(
     target: str,
     space: type[Any],
     when: Callable[[Any, Target], bool] = lambda op, target: True,
-    closed: tuple[int, ...] = (),
+    without_prologue: tuple[int, ...] = (),
     run: int = 0,
     view: Callable[[Any, int], StridedView] | None = None,
     channels_last: Callable[[Any, Target], bool] = lambda op, target: False,
@@ -128,7 +128,7 @@ def schedule_for(
                 space,
                 when,
                 build,
-                closed,
+                without_prologue,
                 run,
                 view,
                 channels_last,

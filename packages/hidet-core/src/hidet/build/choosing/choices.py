@@ -154,7 +154,9 @@ def ranked(group: Group, target: Target) -> tuple[Candidate, ...]:
 def detours(group: Group, among: Iterable[Schedule], target: Target) -> dict[Schedule, float]:
     """The seconds of the kernels that write what schedules cannot compute where they read it."""
     return {
-        each: sum(detour(t.type, target, group.calls) for t in closed_to(each, group))
+        each: sum(
+            detour(t.type, target, group.calls) for t in operands_without_prologue(each, group)
+        )
         for each in among
     }
 
@@ -164,7 +166,7 @@ def taken(seconds: float, way: float) -> float:
     return SURELY * (seconds + way) if way else seconds
 
 
-def closed_to(schedule: Schedule, group: Group) -> list[Tensor]:
+def operands_without_prologue(schedule: Schedule, group: Group) -> list[Tensor]:
     """What the group computes and the schedule cannot read: neither by hooks nor as a part."""
     assert group.anchor is not None
     read = group.anchor.inputs
@@ -177,7 +179,7 @@ def unread(schedule: Schedule, group: Group) -> dict[int, str]:
     assert group.anchor is not None
     given = set(group.inputs)
     found: dict[Tensor, tuple[int, str]] = {}
-    for place in schedule.closed:
+    for place in schedule.without_prologue:
         tensor = group.anchor.inputs[place]
         if tensor not in given and (why := obstacle(schedule, group, place)):
             found.setdefault(tensor, (place, why))

@@ -11,10 +11,10 @@ from hidet import options
 from hidet.build.choosing.choices import (
     cheapest,
     chosen,
-    closed_to,
     has_schedule,
     is_faster,
     is_scheduled_as,
+    operands_without_prologue,
     saved_by_padding,
     saving,
 )
@@ -98,7 +98,7 @@ def gain_in_memory(group: Group, tensor: Tensor, target: Target) -> Gain | None:
     """
     assert group.anchor is not None
     best, free = chosen(group, target), cheapest(group.anchor.op, target)
-    if any(each is tensor for each in closed_to(best.schedule, group)):
+    if any(each is tensor for each in operands_without_prologue(best.schedule, group)):
         return KERNEL
     return FASTER if best.seconds > MUCH * free.seconds else None
 
@@ -111,7 +111,7 @@ def is_better_read(group: Group, tensor: Tensor, target: Target) -> bool:
     """
     assert group.anchor is not None
     best, free = chosen(group, target), cheapest(group.anchor.op, target)
-    if any(each is tensor for each in closed_to(best.schedule, group)):
+    if any(each is tensor for each in operands_without_prologue(best.schedule, group)):
         return True
     sizes = [size_bytes(each) for each in typical(tensor.type, target)]
     written = expected([seconds(Work(0, n, 0.0, blocks=target.cores), target) for n in sizes])

@@ -6,11 +6,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from hidet.build.choosing.choices import chosen, closed_to, detour, ranked
+from hidet.build.choosing.choices import chosen, detour, operands_without_prologue, ranked
 from hidet.compute import Grid
 from hidet.fusion.accumulator_epilogue import accumulator_epilogue, has_accumulator_epilogue
 from hidet.fusion.compose import compose, leading_to, operands
-from hidet.fusion.following import Following
+from hidet.fusion.epilogue_definition import EpilogueDefinition
 from hidet.fusion.fuse import fuse
 from hidet.fusion.group import Group, mark_shared
 from hidet.fusion.inside import Window, write_inside
@@ -43,14 +43,14 @@ def implement(group: Group, target: Target) -> list[Implemented]:
     if group.anchor is None or group.choice == AUTOMATIC:
         return [Implemented(group, composed(group, target), "automatic")]
     best = chosen(group, target)
-    ahead = closed_to(best.schedule, group)
+    ahead = operands_without_prologue(best.schedule, group)
     if ahead:
         return [part for each in set_apart(group, ahead) for part in implement(each, target)]
     count = neighbours(group)
     best, module = holding(group, target, best, count)
     if len(group.nodes) == 1 and len(set(group.anchor.inputs)) == len(group.anchor.inputs):
         return [Implemented(group, module, best.schedule.name)]
-    parts = [group.anchor.inputs[place] for place in best.schedule.closed]
+    parts = [group.anchor.inputs[place] for place in best.schedule.without_prologue]
     if not reachable(group, module, count, parts):
         return [part for each in split(group) for part in implement(each, target)]
     return [Implemented(group, fuse(group, module), best.schedule.name)]
@@ -65,7 +65,11 @@ def holding(group: Group, target: Target, best: Candidate, count: int) -> tuple[
     if group.choice is not None or holds(module, count):
         return best, module
     limit = best.seconds + detour(group.anchor.outputs[0].type, target, group.calls)
-    others = (each for each in ranked(group, target) if not closed_to(each.schedule, group))
+    others = (
+        each
+        for each in ranked(group, target)
+        if not operands_without_prologue(each.schedule, group)
+    )
     for each in islice(others, TRIED):
         if each.seconds <= limit:
             other = scheduled(group, target, each)
@@ -85,7 +89,7 @@ def neighbours(group: Group) -> int:
     """Of how many neighbours of the anchor's result an element of the group's results is made."""
     if group.last is group.anchor:
         return 1
-    where = Following(group).landings() or {}
+    where = EpilogueDefinition(group).landings() or {}
     return max((each.neighbours for each in where.values()), default=1)
 
 

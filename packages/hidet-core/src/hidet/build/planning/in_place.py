@@ -54,11 +54,11 @@ def in_place(kernel: Kernel) -> list[Pair]:
 def only_stored(kernel: Kernel) -> list[Var]:
     """The array parameters of which nothing but stores is made."""
     targets = {s.tensor for s in statements(kernel.body) if isinstance(s, Store)}
-    closed: set[Node] = {each.tensor for each in kernel.maps}
+    barred: set[Node] = {each.tensor for each in kernel.maps}
     for node in postorder(kernel.body):
         below = node.children()
-        closed.update(below[1:] if isinstance(node, Store) else below)
-    return [p for p in kernel.params if p in targets and p not in closed]
+        barred.update(below[1:] if isinstance(node, Store) else below)
+    return [p for p in kernel.params if p in targets and p not in barred]
 
 
 @dataclass(frozen=True)

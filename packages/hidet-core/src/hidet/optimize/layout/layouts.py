@@ -45,12 +45,12 @@ class Layouts:
     """One graph on its way: what its tensors became, in their own order or in the other one.
 
     `order` are the axes of a tensor that brings it into the other order, `back` those that undo it.
-    `rules` say what begins with the other order; `FOLLOWING` what goes on with it.
+    `rules` say what begins with the other order; `PROPAGATION` what goes on with it.
     """
 
     def __init__(self, graph: FlowGraph, order: Order, back: Order, rules: Rules) -> None:
         self.graph, self.order, self.back = graph, order, back
-        self.rules = (*rules, *FOLLOWING)
+        self.rules = (*rules, *PROPAGATION)
         self.own: dict[Tensor, Tensor] = {}
         self.other: dict[Tensor, Tensor] = {}
         self.turned: dict[Tensor, Tensor] = {}
@@ -180,7 +180,7 @@ def again(op: Op, inputs: Sequence[Tensor], **changes: Any) -> Tensor:
     return apply(op.operator_class(), *op.arrange(list(inputs)), **op.attributes() | changes)
 
 
-FOLLOWING: Rules = (
+PROPAGATION: Rules = (
     (Reduction, reduction),
     ((Concat, AlongAxis), along_axis),
     ((Resample, Enlarge), resampled),

@@ -33,7 +33,7 @@ ELEMENTWISE = """
     prelu glu threshold shrink
 """
 SUMMING_INSIDE = "softmax max min mean max_pool avg_pool adaptive_avg_pool adaptive_max_pool"
-FOLLOWING = NORMS.union(*map(str.split, (MOVING, ELEMENTWISE, SUMMING_INSIDE)))
+AS_OPERANDS = NORMS.union(*map(str.split, (MOVING, ELEMENTWISE, SUMMING_INSIDE)))
 """These are computed in half precision where one of their operands already is."""
 
 
@@ -74,7 +74,7 @@ class Lowering:
             return False
         if name in PRODUCTS:
             return all(each.dtype is f32 or not each.dtype.is_float for each in node.inputs)
-        if name not in FOLLOWING:
+        if name not in AS_OPERANDS:
             return False
         watched = node.inputs[: ROUNDED.get(name)]
         return any(self.now.get(each, each).dtype is self.narrow for each in watched)

@@ -23,7 +23,7 @@ Place: TypeAlias = tuple[int, int]
 """Where a result has to go: an address, and how many bytes there are."""
 
 
-class Following(Protocol):
+class NextProgram(Protocol):
     """A program of a plan that begins once sizes were read."""
 
     bound: BoundPlan
@@ -44,13 +44,13 @@ class Chain:
         plans: Mapping[str, Plan],
         device: str,
         allocator: Allocator,
-        load: Callable[[str, BoundPlan], Following],
+        load: Callable[[str, BoundPlan], NextProgram],
         constants: Callable[[BoundPlan], Mapping[int, int]],
         lock: Lock,
     ) -> None:
         self.plans, self.device, self.allocator = plans, device, allocator
         self.load, self.constants = load, constants
-        self.programs: OrderedDict[object, Following] = OrderedDict()
+        self.programs: OrderedDict[object, NextProgram] = OrderedDict()
         """Those that were made, by name and sizes."""
         self.lock = lock
 
@@ -90,7 +90,7 @@ class Chain:
 
     def next(
         self, bound: BoundPlan, then: Then, addresses: Sequence[int], stream: int
-    ) -> tuple[Following, list[int]]:
+    ) -> tuple[NextProgram, list[int]]:
         """The program of what follows a plan that ran at these addresses, and its inputs' own."""
         plan = bound.plan
         at = dict(zip((*plan.inputs, *plan.outputs), addresses, strict=True))
@@ -98,7 +98,7 @@ class Chain:
         sizes = told_sizes(then, at, bound.sizes, self.device, stream)
         return self.program(bound, then, sizes), [at[each] for each in then.handed]
 
-    def program(self, before: BoundPlan, then: Then, sizes: Mapping[str, int]) -> Following:
+    def program(self, before: BoundPlan, then: Then, sizes: Mapping[str, int]) -> NextProgram:
         """The program of a plan that follows another one, at the sizes that are known by now."""
         plan = self.plans[then.plan]
         key = then.plan, tuple(sizes[name] for name in plan.given)

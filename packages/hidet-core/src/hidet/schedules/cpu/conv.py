@@ -85,7 +85,7 @@ def is_unpacked(op: Conv, target: Target) -> bool:
     return plain and p.pointwise and p.batch == 1 and isinstance(p.n, int) and p.n <= PLACES
 
 
-@schedule_for(Conv, target="cpu", space=UnpackedRegisters, when=is_unpacked, closed=(0,))
+@schedule_for(Conv, target="cpu", space=UnpackedRegisters, when=is_unpacked, without_prologue=(0,))
 def conv_unpacked(op: Conv, target: Target, point: UnpackedRegisters) -> Scheduled:
     """Panels of channels alone, then tiles of the result over the threads."""
     return Scheduled(panels(op.name, convolution_of(op), target, point, unpacked=True), point)

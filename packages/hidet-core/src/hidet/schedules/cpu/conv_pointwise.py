@@ -82,7 +82,7 @@ def is_pointwise(op: Conv, target: Target) -> bool:
     return plain and all(isinstance(size, int) for size in sizes)
 
 
-@schedule_for(Conv, target="cpu", space=PointwiseTile, when=is_pointwise, closed=(0,))
+@schedule_for(Conv, target="cpu", space=PointwiseTile, when=is_pointwise, without_prologue=(0,))
 def conv_pointwise(op: Conv, target: Target, point: PointwiseTile) -> Scheduled:
     """Slabs of tiles of channels by positions over the threads."""
     return Scheduled(in_slabs(Pointwise(op, point, target)), point)

@@ -112,7 +112,7 @@ def is_of_rows(op: Conv, target: Target) -> bool:
 
 @schedule_for(
     Conv, target="cpu", space=RowPixels,
-    when=lambda op, target: op.channels_last and is_of_rows(op, target), closed=(0,),
+    when=lambda op, target: op.channels_last and is_of_rows(op, target), without_prologue=(0,),
     channels_last=lambda op, target: is_of_rows(op, target) and not is_left_to_automatic(op),
     channels_last_among=is_of_rows,
 )  # fmt: skip

@@ -55,7 +55,7 @@ def by_warpgroups(op: Attention, target: Target) -> bool:
 
 
 @schedule_for(
-    Attention, target="cuda", space=Groups, when=by_warpgroups, closed=(1, 2),
+    Attention, target="cuda", space=Groups, when=by_warpgroups, without_prologue=(1, 2),
     view=lambda op, place: in_rows(op.types()[place].shape),
 )  # fmt: skip
 def attention_wgmma(op: Attention, target: Target, point: Groups) -> Scheduled:

@@ -97,7 +97,12 @@ def view_of(op: OfRows, place: int) -> StridedView:
 
 
 @schedule_for(
-    LinearMoments, target="cuda", space=Handing, when=handable, closed=(0, 1), view=view_of
+    LinearMoments,
+    target="cuda",
+    space=Handing,
+    when=handable,
+    without_prologue=(0, 1),
+    view=view_of,
 )
 def linear_moments_wgmma(op: LinearMoments, target: Target, point: Handing) -> Scheduled:
     """Tiles of the matmul by warpgroups, and statistics of their runs."""
@@ -132,7 +137,7 @@ def types_of(op: LinearMoments, p: Product) -> dict[str, TensorType]:
 
 
 @schedule_for(
-    NormedLinear, target="cuda", space=Norming, when=handable, closed=(0, 1), view=view_of
+    NormedLinear, target="cuda", space=Norming, when=handable, without_prologue=(0, 1), view=view_of
 )
 def normed_linear_wgmma(op: NormedLinear, target: Target, point: Norming) -> Scheduled:
     """Tiles of the product by warpgroups, normed before they are written."""

@@ -83,7 +83,7 @@ def file(
     build.__name__, build.__doc__ = f"{kind}_{units.name}", f"Tiles by {units.meaning}."
     schedule_for(
         *ops, target="cuda", space=units.space, when=takes, run=units.copied,
-        closed=(0, 1) if units.copied else (), channels_last=channels_last,
+        without_prologue=(0, 1) if units.copied else (), channels_last=channels_last,
     )(build)  # fmt: skip
 
 

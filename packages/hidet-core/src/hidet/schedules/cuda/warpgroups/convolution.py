@@ -63,7 +63,9 @@ def view_of(op: Conv, place: int) -> StridedView:
     return (Taps(p, 64) if place else image(p, 64)).view
 
 
-@schedule_for(Conv, target="cuda", space=ConvWarpgroups, when=by_wgmma, closed=(0, 1), view=view_of)
+@schedule_for(
+    Conv, target="cuda", space=ConvWarpgroups, when=by_wgmma, without_prologue=(0, 1), view=view_of
+)
 def conv_wgmma(op: Conv, target: Target, point: ConvWarpgroups) -> Scheduled:
     """Tiles of positions by channels with `wgmma`, brought by the copy engine."""
     return Scheduled(contraction(op.name, windows_of(op), point, target), point)

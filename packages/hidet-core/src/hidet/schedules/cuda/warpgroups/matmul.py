@@ -50,7 +50,7 @@ def by_warpgroups_of(p: Product, target: Target) -> bool:
 
 @schedule_for(
     Matmul, Linear, target="cuda", space=MatrixWarpgroups,
-    when=lambda op, target: by_warpgroups_of(product_of(op), target), closed=(0, 1),
+    when=lambda op, target: by_warpgroups_of(product_of(op), target), without_prologue=(0, 1),
     view=lambda op, place: Matrix(product_of(op), place == 0, 64).view, accumulator_epilogue=True,
 )  # fmt: skip
 def matmul_wgmma(

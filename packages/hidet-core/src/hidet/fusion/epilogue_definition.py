@@ -13,7 +13,7 @@ from hidet.ir.walk import postorder
 from hidet.types import f32
 
 
-class Following:
+class EpilogueDefinition:
     """What a group computes from `value`, which is its anchor's result, and from its inputs."""
 
     def __init__(self, group: Group) -> None:

@@ -2,7 +2,7 @@
 
 from hidet import ops
 from hidet.fusion import Group, partition
-from hidet.fusion.following import Following
+from hidet.fusion.epilogue_definition import EpilogueDefinition
 from hidet.fusion.moves import Landing
 from hidet.graph import symbol, trace_from
 from hidet.ops.products.matmul import Matmul
@@ -14,7 +14,7 @@ X, W = symbol((4, 8)), symbol((8, 12))
 def following(change):
     graph = trace_from([change(ops.matmul(X, W))])
     anchor = next(node for node in graph.nodes if isinstance(node.op, Matmul))
-    return Following(Group(graph.nodes, anchor)).landings()
+    return EpilogueDefinition(Group(graph.nodes, anchor)).landings()
 
 
 def goes(change):
@@ -43,7 +43,7 @@ def is_wide(change, x=X, w=W, rounded=False, **settings):
         graph = trace_from([change(ops.matmul(x, w))])
         anchor = next(node for node in graph.nodes if isinstance(node.op, Matmul))
         shared = anchor.outputs if rounded else ()
-        return Following(Group(graph.nodes, anchor, shared=shared)).is_wide
+        return EpilogueDefinition(Group(graph.nodes, anchor, shared=shared)).is_wide
 
 
 def test_arithmetic_reads_what_was_to_be_rounded():
@@ -62,7 +62,7 @@ def several(change):
     anchor = next(node for node in graph.nodes if isinstance(node.op, Matmul))
     last = graph.nodes[-1].outputs[0]
     also = tuple(each for each in graph.outputs if each is not last)
-    found = Following(Group(graph.nodes, anchor, also=also)).landings()
+    found = EpilogueDefinition(Group(graph.nodes, anchor, also=also)).landings()
     return None if found is None else [found[each] for each in graph.outputs]
 
 
@@ -80,4 +80,4 @@ def test_pairs_of_pairs_are_kernels_of_their_own():
         graph = trace_from([change(ops.matmul(X, W))])
         found = partition(graph, lambda op: isinstance(op, Matmul))
         assert len(found) == 2
-        assert Following(found[0]).landings() is not None
+        assert EpilogueDefinition(found[0]).landings() is not None
