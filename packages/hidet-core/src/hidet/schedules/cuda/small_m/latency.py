@@ -1,4 +1,4 @@
-"""How long a small-M matmul takes: what its reads wait for, and what threads do with them.
+"""The latency model of small-M matmuls: the loads of threads, and what they do with the data.
 
 The times are the target's (`hidet.target.measured`).
 """
@@ -15,80 +15,79 @@ from hidet.target import Target
 from hidet.target.measured import SmallMTimes
 
 ADDRESSES = 20
-"""Registers of a thread beside sums and what is under way; what NVRTC takes."""
+"""Registers of a thread beside accumulators and loads in flight; what NVRTC takes."""
 PAIRS = 32
-"""Registers in which neighbours along k become pairs, where they come from different reads."""
+"""Registers in which neighbours along k become pairs, where different loads bring them."""
 
 
 @dataclass(frozen=True)
 class Latency:
-    """The time of a product at a point, whose blocks wait for memory side by side."""
+    """The time of a matmul at a point, whose blocks wait for memory at the same time."""
 
     reading: Reading
     target: Target
-    by_units: bool
+    tensor_cores: bool
     """Whether tensor cores multiply, all rows of a at once."""
 
     @property
     def times(self) -> SmallMTimes:
-        """What was measured of the target."""
+        """The measured constants of the target."""
         return self.target.measured.small_m
 
     @property
     def blocks(self) -> int:
-        """All blocks."""
+        """The blocks of the grid."""
         p, slices = self.reading.p, self.reading.point.slices
         return -(-estimated(p.n) // self.reading.columns) * slices * estimated(p.batch)
 
     @property
     def registers(self) -> int:
-        """Registers of a thread, estimated: sums, what is under way, and addresses."""
+        """Registers of a thread, estimated: accumulators, loads in flight and addresses."""
         reading, p = self.reading, self.reading.p
         held = reading.reads * reading.nbytes // 4
-        row = reading.depth * (p.a.dtype if self.by_units else p.wide).nbytes // 4
-        pairs = PAIRS if self.by_units and not p.b_along_k else 0
+        row = reading.depth * (p.a.dtype if self.tensor_cores else p.wide).nbytes // 4
+        pairs = PAIRS if self.tensor_cores and not p.b_along_k else 0
         return prod(reading.accumulators) * p.wide.nbytes // 4 + held + row + pairs + ADDRESSES
 
     @property
     def shared_bytes(self) -> int:
-        """The parts of sums."""
+        """Bytes of the partial sums of warps."""
         reading = self.reading
         return reading.parts * reading.rows * reading.columns * reading.p.wide.nbytes
 
-    def of_block(self) -> float:
-        """The seconds of a block that waits for nothing but its own reads."""
+    def block_seconds(self) -> float:
+        """The seconds of a block that waits for nothing but its own loads."""
         reading, times = self.reading, self.times
         steps = -(-estimated(reading.p.k) // (reading.step * reading.point.slices))
-        rounds = steps * reading.vectors / min(reading.reads, times.loads_in_flight)
-        rows = 1 if self.by_units else reading.rows
+        waits = steps * reading.vectors / min(reading.reads, times.loads_in_flight)
+        rows = 1 if self.tensor_cores else reading.rows
         cluster = times.cluster_reduction if reading.point.slices > 1 else 0.0
-        after = prod(reading.accumulators) * times.reduced_accumulator + cluster
+        epilogue = prod(reading.accumulators) * times.reduced_accumulator + cluster
         return (
             times.block_overhead
-            + rounds * times.load_latency
+            + waits * times.load_latency
             + steps * rows * times.row_step
-            + after
+            + epilogue
         )
 
-    def of_all(self) -> float:
-        """The seconds in which memory gives all of b, and multiprocessors take it: these go on
-        beside each other, though not quite."""
+    def device_seconds(self) -> float:
+        """The seconds to read all of b from memory and to multiply it: these overlap, though not
+        fully."""
         p = self.reading.p
         memory = size_bytes(p.b_stored) / (
             self.target.memory_bandwidth * self.times.read_efficiency
         )
-        taken = self.handed() if self.by_units else self.multiplied()
-        return float((memory**3 + taken**3) ** (1 / 3))
+        multiplied = self.fragment_seconds() if self.tensor_cores else self.cuda_core_seconds()
+        return float((memory**3 + multiplied**3) ** (1 / 3))
 
-    def handed(self) -> float:
-        """The seconds in which registers become operands of tensor cores; pairs along k may have to
-        be put together first."""
+    def fragment_seconds(self) -> float:
+        """The seconds to pass operands to tensor cores; pairs along k may have to be made first."""
         p = self.reading.p
         moved = size_bytes(p.b) * (1 if p.b_along_k else 2)
         return moved / (self.times.fragment_bandwidth * self.target.cores)
 
-    def multiplied(self) -> float:
-        """The seconds of products on CUDA cores, and of all that comes from first caches."""
+    def cuda_core_seconds(self) -> float:
+        """The seconds to multiply on CUDA cores, and to load from L1 caches."""
         p, reading = self.reading.p, self.reading
         products = (
             p.flops
@@ -97,24 +96,24 @@ class Latency:
         )
         own = reading.vectors * reading.nbytes
         rows = reading.rows * reading.depth * p.a.dtype.nbytes / own
-        near = size_bytes(p.b_stored) * (
+        loaded = size_bytes(p.b_stored) * (
             1 + rows * (1.0 if p.b_along_k else self.times.row_conflict)
         )
-        return products + near / (self.times.l1_bandwidth * self.target.cores)
+        return products + loaded / (self.times.l1_bandwidth * self.target.cores)
 
     def work(self) -> Work:
         """Blocks of a wave share the memory; the last wave takes a block's own time, at least."""
         reading, p, target = self.reading, self.reading.p, self.target
         threads, usable = reading.point.threads, target.cores_in_clusters(reading.point.slices)
-        held = target.resident_blocks(threads, self.shared_bytes, self.registers)
-        places = max(1, held) * usable
+        resident = target.resident_blocks(threads, self.shared_bytes, self.registers)
+        places = max(1, resident) * usable
         whole, rest = divmod(self.blocks, places)
-        alone, each = self.of_block(), self.of_all() / self.blocks
-        seconds = whole * max(places * each, alone) + (max(rest * each, alone) if rest else 0.0)
-        seconds += alone * self.times.ramp - WAVE_SECONDS  # which is counted for each wave
+        block, each = self.block_seconds(), self.device_seconds() / self.blocks
+        seconds = whole * max(places * each, block) + (max(rest * each, block) if rest else 0.0)
+        seconds += block * self.times.ramp - WAVE_SECONDS  # which is counted for each wave
         return Work(
-            *p.nbytes, p.flops, (p.a.dtype if self.by_units else p.wide).name,
-            min(self.blocks, places), threads, self.by_units,
+            *p.nbytes, p.flops, (p.a.dtype if self.tensor_cores else p.wide).name,
+            min(self.blocks, places), threads, self.tensor_cores,
             shared_bytes=self.shared_bytes, registers=self.registers,
             latencies=max(0.0, seconds) / LATENCY_SECONDS,
         )  # fmt: skip

@@ -59,7 +59,7 @@ class MatmulSmallM(SmallM):
 
     def work_on(self, p: Product, target: Target) -> Work:
         """Each element of b is read once."""
-        return Latency(self.reading(p), target, by_units=False).work()
+        return Latency(self.reading(p), target, tensor_cores=False).work()
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class MatmulSmallMWarps(SmallM):
 
     def work_on(self, p: Product, target: Target) -> Work:
         """Each element of b is read once."""
-        return Latency(self.reading(p), target, by_units=True).work()
+        return Latency(self.reading(p), target, tensor_cores=True).work()
 
 
 def is_even(reading: Reading, target: Target) -> bool:
@@ -111,7 +111,7 @@ def by_threads(p: Product, target: Target) -> bool:
     return is_few(p) and not (by_tensor_cores(p, target) and estimated(p.m) > HALF)
 
 
-def by_units(p: Product, target: Target) -> bool:
+def by_mma(p: Product, target: Target) -> bool:
     """Whether tensor cores may multiply these few rows, as they lie."""
     return is_few(p) and by_tensor_cores(p, target) and p.b_contiguity % VECTOR == 0
 
@@ -127,7 +127,7 @@ def matmul_small_m(op: Matmul | Linear, target: Target, point: MatmulSmallM) -> 
 
 @schedule_for(
     Matmul, Linear, target="cuda", space=MatmulSmallMWarps,
-    when=lambda op, target: by_units(product_of(op), target),
+    when=lambda op, target: by_mma(product_of(op), target),
 )  # fmt: skip
 def matmul_small_m_mma(op: Matmul | Linear, target: Target, point: MatmulSmallMWarps) -> Scheduled:
     """The same by warps with `mma.sync`."""

@@ -61,7 +61,7 @@ class PackedSmallM(SmallM):
 
     def work_on(self, p: PackedProduct, target: Target) -> Work:
         """Each word is read once."""
-        return Latency(self.reading(p), target, by_units=False).work()
+        return Latency(self.reading(p), target, tensor_cores=False).work()
 
 
 @dataclass(frozen=True)
