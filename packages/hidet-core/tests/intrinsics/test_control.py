@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from hidet.errors import BadKernel, DtypeMismatch
+from hidet.codegen import cpu
+from hidet.errors import BadKernel, DtypeMismatch, InternalError
 from hidet.intrinsics import BUILTINS, INTRINSICS, builtin
 from hidet.ir.expr import Address, Builtin, Const, Var
+from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.stmt import Declare, Invoke, Store
 from hidet.sim import launch
 from hidet.types import f32, i32, i64, u32
@@ -41,6 +43,20 @@ def test_text_compiles(block, assembled):
     text = assembled(timed(block))
     assert "griddepcontrol.wait" in text
     assert "bar.sync 1, 32" in text
+
+
+def test_cpus_prefetch_by_the_builtin_of_compilers():
+    x = Var("x", f32[64,])
+    for cache, text in (("L1", "&x[40]);"), ("L2", "&x[40], 0, 2);")):
+        hint = Invoke("prefetch", (Address(x, (Const(40, i32),)),), (), (cache,))
+        kernel = Kernel("k", (x,), (hint,), KernelKind.CPU)
+        assert f"__builtin_prefetch({text}" in cpu.emit([kernel])
+
+
+def test_cpus_have_no_barriers():
+    kernel = Kernel("k", (), (Invoke("syncthreads"),), KernelKind.CPU)
+    with pytest.raises(InternalError, match="syncthreads"):
+        cpu.emit([kernel])
 
 
 def test_the_clock_goes_on(block):

@@ -36,6 +36,8 @@ class Intrinsic:
     effects: Callable[[Invoke], Effects]
     cuda: Callable[[Invoke, Spell], str]
     simulate: Callable[[Context, Invoke], Iterator[None] | None]
+    cpu: Callable[[Invoke, Spell], str] | None = None
+    """The C++ text of what CPU kernels may call too."""
 
 
 def fixed(effects: Effects) -> Callable[[Invoke], Effects]:

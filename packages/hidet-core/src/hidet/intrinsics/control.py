@@ -52,6 +52,12 @@ def prefetch_text(invoke: Invoke, spell: Spell) -> str:
     return f'asm volatile("prefetch.global.{invoke.options[0]} [%0];" :: "l"({pointer}));'
 
 
+def prefetch_text_of_cpus(invoke: Invoke, spell: Spell) -> str:
+    """The builtin of GCC and Clang. It takes any address: what is beyond a tensor is not read."""
+    level = ", 0, 2" if invoke.options[0] == "L2" else ""
+    return f"__builtin_prefetch({spell(invoke.args[0])}{level});"
+
+
 def told_time(context: Context, invoke: Invoke) -> None:
     """A number that never goes back."""
     context.assign(invoke.results[0], context.time())
@@ -135,5 +141,6 @@ CONTROL = (
         TOUCHES_NOTHING,
         prefetch_text,
         nothing,
+        prefetch_text_of_cpus,
     ),
 )

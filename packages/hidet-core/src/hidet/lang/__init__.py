@@ -2,6 +2,7 @@
 
 from hidet.lang import meta
 from hidet.lang.attributes import attr, attrs
+from hidet.lang.cuda.control import prefetch
 from hidet.lang.cuda.inline import asm
 from hidet.lang.functions import absolute, cast, cdiv, choose, maximum, minimum, power, printf
 from hidet.lang.kinds import Bool, Float, Global, Int, Map, Pointer, Registers, Shared
@@ -220,6 +221,7 @@ __all__ = [
     "part",
     "pow",
     "power",
+    "prefetch",
     "printf",
     "record",
     "register_tensor",

@@ -10,6 +10,7 @@ from hidet.codegen.common.statements import StatementWriter, quoted
 from hidet.codegen.cpu.expressions import CpuExpressions, is_native
 from hidet.codegen.cpu.parallel import write_parallel
 from hidet.errors import InternalError
+from hidet.intrinsics import INTRINSICS
 from hidet.ir.expr import Address, Const, Expr, Load, Var
 from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import (
@@ -103,7 +104,12 @@ class CpuStatements(StatementWriter):
         return [f"fail({quoted(message)});"]
 
     def invoke(self, s: Invoke) -> None:
-        raise InternalError(f"the intrinsic {s.name!r} has no meaning in a CPU kernel")
+        intrinsic = INTRINSICS.get(s.name)
+        if intrinsic is None or intrinsic.cpu is None:
+            raise InternalError(f"the intrinsic {s.name!r} has no meaning in a CPU kernel")
+        args = tuple(self.ready(list(s.args)))
+        ready = Invoke(s.name, args, s.results, s.options, s.place)
+        self.line(intrinsic.cpu(ready, self.spell))
 
 
 def independent(loop: For) -> bool:

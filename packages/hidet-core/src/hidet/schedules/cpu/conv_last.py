@@ -17,11 +17,13 @@ from hidet.compute import accumulator
 from hidet.lang import (
     Global,
     ScriptFunction,
+    address,
     attr,
     cast,
     load,
     minimum,
     parallel,
+    prefetch,
     register_tensor,
     script,
     script_module,
@@ -224,7 +226,7 @@ def multiplying(p: Pixels) -> ScriptFunction:
             for turn in range(count):
                 sums = register_tensor(p.type, (p.high * p.wide, p.width), init=0)
                 corner = p.corner(depth, first + turn)
-                add_stretch(copy, panels, sums, image, group, panel, corner, start)
+                add_stretch(copy, panels, sums, image, group, panel, corner, start, turn)
                 # Apart from the tile: sums stay in registers while every index is a constant.
                 for place in static(own):
                     found = load(sums, *place, lanes=p.lanes)
@@ -235,13 +237,15 @@ def multiplying(p: Pixels) -> ScriptFunction:
 
 
 def adding_stretch(p: Pixels) -> ScriptFunction:
-    """A part of a kernel: adds the products of some groups of channels, at all window positions, to
-    a tile. The innermost loop is the one whose elements lie side by side in the copy."""
+    """A part of a kernel: adds the products of some groups of channels, at the window positions
+    that read x, to tile number `tile` of those that meet a stretch of the weight. The innermost
+    loop is the one whose elements lie side by side in the copy: of planes it is so short that all
+    window positions are taken, in loops of known lengths."""
     add = adding(p)
     deep, high, wide = p.window
 
     @script
-    def add_stretch(copy, panels, sums, image, group, panel, corner, start):  # type: ignore[no-untyped-def]
+    def add_stretch(copy, panels, sums, image, group, panel, corner, start, tile):  # type: ignore[no-untyped-def]
         if p.in_planes:
             for c in range(p.depth):
                 for d in range(deep):
@@ -249,10 +253,16 @@ def adding_stretch(p: Pixels) -> ScriptFunction:
                         for j in range(wide):
                             add(copy, panels, sums, image, group, panel, corner, (d, i, j), 0, c)
         else:
-            for tap in range(deep * high * wide):
-                position = p.position(tap)
-                for turn in range(minimum(p.part, p.depth - start)):
-                    add(copy, panels, sums, image, group, panel, corner, position, start, turn)
+            above, below = p.window_positions(0, corner[0], 1)
+            top, bottom = p.window_positions(1, corner[1], p.high)
+            for d in range(above, below):
+                for i in range(top, bottom):
+                    for j in range(wide):
+                        tap = (d * high + i) * wide + j
+                        for c in range(minimum(p.part, p.depth - start)):
+                            at, ahead = (d, i, j), p.ahead(start, tap, c, tile)
+                            prefetch(address(panels, panel, *ahead), "L1")
+                            add(copy, panels, sums, image, group, panel, corner, at, start, c)
 
     return add_stretch
 

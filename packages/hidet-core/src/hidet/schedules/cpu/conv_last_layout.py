@@ -14,7 +14,7 @@ from typing import Any
 from hidet.cost import Work
 from hidet.ir.expr import Dot, Expr, Select, wrap
 from hidet.lang import cast, cdiv, load
-from hidet.lang.functions import minimum
+from hidet.lang.functions import maximum, minimum
 from hidet.lang.memory import get
 from hidet.ops.windows.conv import Conv
 from hidet.schedules.convolution import convolution_of
@@ -54,9 +54,12 @@ class PixelTile:
         p = Pixels(op, self, target)
         sums = p.high * p.wide * self.vectors
         busy = min(1.0, sums / 10) * min(1.0, 1.5 * sums / (p.high * p.wide + self.vectors))
-        tiles = estimated(p.images, p.images) * p.out[0] * p.down * p.across * p.panel_count
-        flops = 2.0 * tiles * sums * p.counted * p.depth * p.group * p.taps / busy
-        flops += COPIED * estimated(p.images, p.images) * prod(p.copied) * p.channels
+        images = estimated(p.images, p.images)
+        tiles = images * p.out[0] * p.down * p.across * p.panel_count
+        met = p.window_positions_in(0, 1) * p.window_positions_in(1, p.high) * p.window[2]
+        flops = 2.0 * images * met * p.across * p.panel_count
+        flops *= sums * p.counted * p.depth * p.group / busy
+        flops += COPIED * images * prod(p.copied) * p.channels
         return Work(0, 0, flops, p.elements.rate, tiles, 1)
 
 
@@ -89,7 +92,9 @@ class Pixels:
         # Of windows of one place the copy has what they read alone.
         self.taken = tuple(step if one else 1 for step, one in zip(stride, single, strict=True))
         self.stride = tuple(1 if one else step for step, one in zip(stride, single, strict=True))
-        self.before = tuple(pair[0] for pair in ((0, 0),) * len(line) + op.padding)
+        self.before, self.after = zip(*((0, 0),) * len(line), *op.padding, strict=True)
+        self.sizes = tuple(map(estimated, (*line, *op.x.shape[1:-1])))
+        """Depth, lines and columns of x."""
         self.taps = prod(self.window)
         # Tiles of almost one width: a row is cut evenly, and short rows are taken together.
         depth, lines, columns = self.out
@@ -173,6 +178,15 @@ class Pixels:
         count = minimum(self.part, self.depth - start)
         return start * self.taps + tap * count + turn
 
+    def ahead(self, start: Any, tap: Any, turn: Any, tile: Any) -> tuple[Any, Any]:
+        """What a tile asks the cache for while it adds the row of the same numbers: a part of the
+        next stretch. Tiles that meet a stretch ask for equal parts of it, so that weights come from
+        memory as evenly as they are used; past the last row it is the next panel."""
+        count = minimum(self.part, self.depth - start)
+        rows = tile * count * self.taps + tap * count + turn
+        tiles = min(TOGETHER, self.down * self.across)
+        return (start + count) * self.taps, rows * (self.width * self.group // tiles)
+
     def corner(self, depth: Any, tile: Any) -> tuple[Any, Any, Any]:
         """The first pixel of a tile of a depth of the result."""
         return depth, tile // self.across * self.high, tile % self.across * self.wide
@@ -181,6 +195,32 @@ class Pixels:
         """A window position by its number."""
         _, high, wide = self.window
         return tap // (high * wide), tap // wide % high, tap % wide
+
+    def window_positions(self, axis: int, first: Any, count: int) -> tuple[Any, Any]:
+        """The first window position along an axis at which one of `count` neighbours of the result
+        reads x, and the end of these positions: at all others the copy is zero."""
+        step, apart = self.stride[axis] * self.taken[axis], self.dilation[axis]
+        before, size, end = self.before[axis], self.sizes[axis], self.window[axis]
+        begin = 0
+        if before:
+            begin = cdiv(maximum(0, before - (first + (count - 1)) * step), apart)
+        if self.after[axis]:
+            end = minimum(end, cdiv(maximum(0, size + before - first * step), apart))
+        return begin, end
+
+    def window_positions_in(self, axis: int, count: int) -> int:
+        """How many those are of all tiles along an axis, with `count` neighbours each."""
+        step, apart = self.stride[axis] * self.taken[axis], self.dilation[axis]
+        found: int = self.window[axis] * cdiv(self.out[axis], count)
+        if self.in_planes:
+            return found
+        found = 0
+        for position in range(self.window[axis]):
+            shift = self.before[axis] - position * apart
+            first = cdiv(max(0, shift), step)
+            last = min(self.out[axis] - 1, (self.sizes[axis] + shift - 1) // step)
+            found += max(0, last // count - first // count + 1) if first <= last else 0
+        return found
 
     def place(self, depth: Any, line: Any, column: Any) -> tuple[Any, ...]:
         """A place as x, the weight and the result have it."""
