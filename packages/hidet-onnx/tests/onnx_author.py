@@ -131,7 +131,7 @@ class Writer:
     def compress(self, x: Value, mask: Value) -> Value:
         return self.node("Compress", x, mask, axis=0)
 
-    def told(self, x: Value) -> Value:
+    def size_from(self, x: Value) -> Value:
         return self.node("Reshape", x, self.numbers_of(1))
 
     def body(self, build: Callable[[], Sequence[Value]], *inputs: tuple[Value, int]) -> GraphProto:

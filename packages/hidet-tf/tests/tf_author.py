@@ -68,7 +68,7 @@ class InTensorFlow:
     def size(self, x: Tensor, axis: int) -> Tensor:
         return tf.shape(x, tf.int64)[axis]
 
-    def told(self, x: Tensor) -> Tensor:
+    def size_from(self, x: Tensor) -> Tensor:
         return x
 
     def if_(

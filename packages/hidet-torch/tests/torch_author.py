@@ -118,7 +118,7 @@ class InTorch:
     def compress(self, x: Tensor, mask: Tensor) -> Tensor:
         return x[mask]
 
-    def told(self, x: Tensor) -> Any:
+    def size_from(self, x: Tensor) -> Any:
         found = x.item()
         torch._check(found >= 0)
         return found

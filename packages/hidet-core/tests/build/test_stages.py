@@ -1,4 +1,4 @@
-"""Graphs with sizes that data tell: cut into stages, compiled, run, saved."""
+"""Graphs with data-dependent sizes: cut into stages, compiled, run, saved."""
 
 import numpy as np
 import pytest
@@ -103,7 +103,7 @@ def test_sizes_of_sizes_take_a_stage_each():
     third = ops.nonzero(ops.less(second, 3))
     graph = hidet.trace_from([third, first, second], [x])
     stages = cut(optimize(graph))
-    assert [len(each.told) for each in stages] == [1, 1, 1, 0]
+    assert [len(each.data_sizes) for each in stages] == [1, 1, 1, 0]
     assert [each.results for each in stages] == [(), (1,), (2,), (0,)]
     compiled = graph.build()
     for n in SIZES:

@@ -8,7 +8,7 @@ from hidet.errors import ShapeMismatch
 from hidet.frontend.running.host_values import HostFunction, HostValue, is_on_host
 from hidet.frontend.running.stages import StagedModel, staged
 from hidet.graph import FlowGraph, from_numpy, symbol, tracing
-from hidet.graph.told import require
+from hidet.graph.data_sizes import require
 
 
 def counted(name, run, operands, results, calls):

@@ -1,4 +1,4 @@
-"""What is asserted of sizes that data tell: known while graphs are made, checked by each call."""
+"""What is asserted of data-dependent sizes: known while graphs are made, checked by each call."""
 
 import numpy as np
 import pytest

@@ -9,7 +9,7 @@ from hidet.errors import BadArchive, ShapeMismatch
 from hidet.runtime import Archive, Executor, Plan
 from hidet.runtime.binding.memory import array_of, to_device
 from hidet.runtime.plans.calls import check_calls
-from hidet.runtime.plans.plan import Branch, Then, ToldSize
+from hidet.runtime.plans.plan import Branch, SizeBuffer, Then
 from hidet.runtime.plans.plan_reader import read_plan
 from hidet.sim import empty
 
@@ -20,7 +20,7 @@ FLAG, COUNT, ARENA = buffer("f", "input", dtype="bool"), buffer("count", "input"
 CHOICE = Branch(0, (1,), (2,), ("then", "else"), 3)
 MAIN = Plan("cpu", (FLAG, COUNT, buffer("y", "output", 4), ARENA), (CHOICE,), (0, 1), (2,))
 BODY = Plan("cpu", (COUNT,), (), (0,), (),
-            then=Then("then.then", (ToldSize("u0", 0, 0, 9),), (0,), (0,), 0))  # fmt: skip
+            then=Then("then.then", (SizeBuffer("u0", 0, 0, 9),), (0,), (0,), 0))  # fmt: skip
 LAST = Plan("cpu", (COUNT, buffer("y", "output", "u0")), (), (0,), (1,), given=("u0",))
 OTHER = Plan("cpu", (COUNT, buffer("y", "output", 4)), (), (0,), (1,))
 PLANS = {"main": MAIN, "then": BODY, "then.then": LAST, "else": OTHER}
@@ -39,7 +39,7 @@ def test_bodies_with_plans_that_follow_survive_json():
         ({"then": replace(BODY, then=replace(BODY.then, results=(1,)))}, "have no places"),
         ({"then": replace(BODY, then=replace(BODY.then, results=()))}, "have no places"),
         ({"then": replace(BODY, then=replace(BODY.then, plan="else"))}, "run by two steps"),
-        ({"then": replace(BODY, then=replace(BODY.then, told=()))}, "which nobody tells it"),
+        ({"then": replace(BODY, then=replace(BODY.then, data_sizes=()))}, "which nobody tells it"),
         (
             {"then.then": replace(LAST, buffers=(COUNT, buffer("y", "output", 5, dtype="int32")))},
             "other tensors",

@@ -51,7 +51,7 @@ def test_what_is_counted_of_a_graph():
     constant, y = from_numpy(np.ones((4, 8), np.float32)), symbol([3, 8])
     assert features(trace_from(ops.linear(y, constant), inputs=[y])) == set()
     mask = symbol([5], "bool")
-    assert features(trace_from(ops.nonzero(mask), inputs=[mask])) == {"sizes that data tell"}
+    assert features(trace_from(ops.nonzero(mask), inputs=[mask])) == {"data-dependent sizes"}
 
 
 def test_a_number_is_a_graph():
@@ -87,7 +87,7 @@ def test_graphs_have_what_models_have():
 def test_graphs_with_regions_have_control_flow_and_sizes_that_data_tell():
     cases = [random_case(seed, largest=256, regions=True) for seed in range(40)]
     assert all({"if", "loop"} & {node.op.name for node in case.graph.nodes} for case in cases)
-    told = [case for case in cases if case.graph.told]
+    told = [case for case in cases if case.graph.data_sizes]
     assert len(told) >= 5
     assert any(len(case.calls) > 1 for case in told)
     for case in cases:
@@ -107,7 +107,7 @@ def test_a_failure_with_sizes_that_data_tell_is_made_small():
         return Verdict(case, "wrong" if "softmax" in names else "")
 
     found = shrunk(judge(Case(0, graph, ((array,),))), judge).case
-    assert len(found.graph.results) == len(found.graph.told) == 1
+    assert len(found.graph.results) == len(found.graph.data_sizes) == 1
     assert len(found.graph.nodes) < len(graph.nodes)
 
 
@@ -116,7 +116,7 @@ def exact(case):
     found = []
     for call in case.calls:
         given = dict(zip(case.graph.inputs, call, strict=True))
-        values = Values(given, tellers=case.graph.tellers)
+        values = Values(given, size_sources=case.graph.size_sources)
         values.work_out(case.graph.outputs)
         outputs = case.graph.results
         for each in outputs:

@@ -114,15 +114,15 @@ class Meaning:
             self.stored[tensor] = value
         for constant in graph.constants:
             self.stored[constant] = constant.cpu().numpy()
-        self.told = {tensor: size for size, tensor in graph.tellers.items()}
+        self.data_sizes = {tensor: size for size, tensor in graph.size_sources.items()}
         self.learn(self.stored)
         for node in graph.nodes:
             self.add(node)
 
     def learn(self, tensors: Iterable[Tensor]) -> None:
         """Note the sizes that tensors tell whose values are there now."""
-        for each in self.told.keys() & set(tensors):
-            learn(self.told[each], self.stored[each], self.symbols)
+        for each in self.data_sizes.keys() & set(tensors):
+            learn(self.data_sizes[each], self.stored[each], self.symbols)
 
     def add(self, node: Node) -> None:
         """What a node should compute."""
@@ -135,9 +135,9 @@ class Meaning:
         refers = op.kind != "framework" and (self.float64 or any(each is None for each in known))
         given = [self.stored[each] for each in node.inputs]
         meant = refer(op, given) if refers else [np.asarray(each) for each in known]
-        for tensor, one, told in zip(node.outputs, meant, known, strict=True):
-            self.wanted[tensor] = one if told is None or self.float64 else told
-            self.stored[tensor] = stored(one if told is None else told, tensor.dtype)
+        for tensor, one, data_sizes in zip(node.outputs, meant, known, strict=True):
+            self.wanted[tensor] = one if data_sizes is None or self.float64 else data_sizes
+            self.stored[tensor] = stored(one if data_sizes is None else data_sizes, tensor.dtype)
         self.learn(node.outputs)
         if self.float64:
             wide = [self.exact.get(each, self.stored[each]) for each in node.inputs]

@@ -65,15 +65,15 @@ class Draft:
         given: Sequence[str] | None = None,
     ) -> None:
         """Add what a call or a body does: the first part, and those after it, which begin once
-        sizes that data tell were read."""
+        data-dependent sizes were read."""
         for number, stage in enumerate(stages):
             planner = Planner(stage.graph, self.target, self.units, names, part, given)
             if stages[number + 1 :]:
                 planner.follows = Follows(f"{part}.then", stage, placed(stages[number:]))
             self.add(planner)
             part = f"{part}.then"
-            told = (each.size.name for each, _ in stage.told)
-            given = (*planner.symbols, *planner.given, *told)
+            data_sizes = (each.size.name for each, _ in stage.data_sizes)
+            given = (*planner.symbols, *planner.given, *data_sizes)
 
     def add(self, planner: Planner) -> None:
         """Partition a part of the graph, and the bodies of control flow in it, which become parts

@@ -60,8 +60,10 @@ def signature(graph: FlowGraph) -> object:
         for each in node.outputs:
             numbers[each] = ("made", len(numbers))
     types = tuple(each.type for each in graph.inputs)
-    told = tuple((each.size, each.limits, each.equals, each.holds) for each in graph.told)
-    return types, tuple(wiring), tuple(numbers[each] for each in graph.outputs), told
+    data_sizes = tuple(
+        (each.size, each.limits, each.equals, each.holds) for each in graph.data_sizes
+    )
+    return types, tuple(wiring), tuple(numbers[each] for each in graph.outputs), data_sizes
 
 
 def given_view(tensor: Tensor) -> View:

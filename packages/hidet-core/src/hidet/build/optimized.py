@@ -19,7 +19,7 @@ class OptimizedGraph(FlowGraph):
 
     def __init__(self, graph: FlowGraph, target: Target) -> None:
         super().__init__(
-            graph.inputs, graph.outputs, graph.name, graph.limits, graph.guards, graph.told
+            graph.inputs, graph.outputs, graph.name, graph.limits, graph.guards, graph.data_sizes
         )
         self.target = target
 
@@ -28,7 +28,7 @@ class OptimizedGraph(FlowGraph):
 
         None where sizes depend on data: such a graph is compiled in stages, as `explain` tells.
         """
-        if self.told:
+        if self.data_sizes:
             return None
         parts = split(self)
         graphs = (part for part in (parts.prepare, parts.main) if part is not None)

@@ -61,8 +61,8 @@ class Guards(dict[Var, Guard]):
         self.terms.clear()
 
 
-TOLD: WeakSet[Var] = WeakSet()
-"""The sizes that data tell. Others stand for them, since each call checks what it reads."""
+DATA_SIZES: WeakSet[Var] = WeakSet()
+"""The data-dependent sizes. Others stand for them, since each call checks what it reads."""
 
 _numbers = count(1)
 _late: WeakKeyDictionary[Var, int] = WeakKeyDictionary()

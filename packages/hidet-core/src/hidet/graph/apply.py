@@ -10,11 +10,11 @@ from typing import Any
 from hidet import seams
 from hidet.errors import BadArgument, at
 from hidet.errors.place import here, standing
+from hidet.graph.data_sizes import sizes_in
 from hidet.graph.flow import FlowGraph
 from hidet.graph.operands import no_tensor
 from hidet.graph.operator import Op, flattened
 from hidet.graph.tensor import Node, Tensor
-from hidet.graph.told import sizes_in
 
 _tracing: ContextVar[bool] = ContextVar("tracing", default=False)
 _made: ContextVar[list[Node] | None] = ContextVar("made", default=None)

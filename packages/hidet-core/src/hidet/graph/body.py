@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from hidet.errors import BadArgument, InternalError
 from hidet.graph.canonical import canonical
+from hidet.graph.data_sizes import data_sizes_among, sizes_in, sizes_of
 from hidet.graph.operator import Nested, Op, OpKind, family, resized
 from hidet.graph.tensor import Node, Tensor
-from hidet.graph.told import sizes_in, sizes_of, told_by
 from hidet.ir.expr import Expr, Var, wrap
 from hidet.types import Size, TensorType
 
@@ -31,15 +31,15 @@ class Body(Nested):
     """A closed graph; equal to others that compute the same, whatever their tensors are called.
 
     Its symbolic sizes are those of the graph that it is used in, and those that its own data tell:
-    these have names that no body within it and none around it has (`told_prefix`).
+    these have names that no body within it and none around it has (`data_size_prefix`).
     """
 
     def __init__(self, graph: FlowGraph) -> None:
         if graph.constants:
             raise InternalError(f"a body has constants of its own: {graph.constants}")
         self.graph = graph
-        if told := told_by(graph.nodes, graph.inputs):
-            raise InternalError(f"a body mentions {told}, which its graph does not tell")
+        if data_sizes := data_sizes_among(graph.nodes, graph.inputs):
+            raise InternalError(f"a body mentions {data_sizes}, which its graph does not tell")
         if self.depth > MAX_DEPTH:
             raise BadArgument(
                 f"control flow is {self.depth} levels deep; the limit is {MAX_DEPTH}",
@@ -66,7 +66,7 @@ class Body(Nested):
         """The symbols of outside that its types and its operators mention."""
         found = dict.fromkeys(var for each in self.graph.inputs for var in sizes_of(each))
         found.update(dict.fromkeys(var for node in self.graph.nodes for var in sizes_in(node)))
-        own = {each.size for each in self.graph.told}
+        own = {each.size for each in self.graph.data_sizes}
         return tuple(var for var in found if var not in own)
 
     @cached_property
@@ -86,13 +86,13 @@ class Body(Nested):
             new.update(zip(node.outputs, made.outputs, strict=True))
         outputs = [new[each] for each in self.graph.outputs]
         graph = self.graph.with_outputs(outputs, [new[each] for each in self.graph.inputs])
-        graph.told = tuple(
+        graph.data_sizes = tuple(
             replace(
                 each,
                 equals=None if each.equals is None else change(wrap(each.equals)),
                 holds=tuple(one.changed(change) for one in each.holds),
             )
-            for each in graph.told
+            for each in graph.data_sizes
         )
         return type(self)(graph)
 
@@ -134,8 +134,8 @@ def depth_of(nodes: Iterable[Node]) -> int:
     return 1 + max((body.depth for node in nodes for body in bodies_of(node.op)), default=0)
 
 
-def told_prefix(nodes: Iterable[Node]) -> str:
-    """What names begin with of the sizes that data tell in a body of these nodes: bodies around it
+def data_size_prefix(nodes: Iterable[Node]) -> str:
+    """What names begin with of the data-dependent sizes in a body of these nodes: bodies around it
     are deeper ones, and have other names. Nothing else has such a name, an axis of an input being
     called after its number."""
     return f"body{depth_of(nodes)}."

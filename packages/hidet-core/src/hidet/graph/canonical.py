@@ -20,7 +20,7 @@ def canonical(graph: FlowGraph) -> list[str]:
         made = [f"{numbers[each]}: {each.type}" for each in node.outputs]
         lines.append(f"{made} = {node.op!r} {read}")
     lines.append(str([numbers[each] for each in graph.outputs]))
-    for told in graph.told:
-        lines.append(f"{told.size.name} in {told.limits}, {told.equals}")
-        lines += [f"{one.left} {one.sign} {one.right}" for one in told.holds]
+    for data_sizes in graph.data_sizes:
+        lines.append(f"{data_sizes.size.name} in {data_sizes.limits}, {data_sizes.equals}")
+        lines += [f"{one.left} {one.sign} {one.right}" for one in data_sizes.holds]
     return lines

@@ -30,15 +30,15 @@ def evaluate(graph: FlowGraph, *arrays: Any) -> tuple[Array, ...]:
         values[tensor] = widened(array, tensor.dtype)
     for constant_ in graph.constants:
         values[constant_] = widened(constant_.cpu().numpy(), constant_.dtype)
-    told = {tensor: size for size, tensor in graph.tellers.items()}
-    for tensor in told.keys() & values.keys():
-        learn(told[tensor], values[tensor], symbols)
+    data_sizes = {tensor: size for size, tensor in graph.size_sources.items()}
+    for tensor in data_sizes.keys() & values.keys():
+        learn(data_sizes[tensor], values[tensor], symbols)
     for node in graph.nodes:
         op = node.op.with_sizes(lambda size: resolved(size, symbols))
         results = refer(op, [values[each] for each in node.inputs])
         values.update(zip(node.outputs, results, strict=True))
-        for tensor in told.keys() & set(node.outputs):
-            learn(told[tensor], values[tensor], symbols)
+        for tensor in data_sizes.keys() & set(node.outputs):
+            learn(data_sizes[tensor], values[tensor], symbols)
     return tuple(values[each] for each in graph.results)
 
 

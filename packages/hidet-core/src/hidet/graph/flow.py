@@ -12,11 +12,11 @@ from hidet import seams
 from hidet.compute.guards import assumptions
 from hidet.errors import BadArgument, InternalError
 from hidet.graph.axis_guard import AxisGuard
+from hidet.graph.data_sizes import DataSize, found_in, stages_of
 from hidet.graph.picture import picture
 from hidet.graph.show import Fused, show
 from hidet.graph.stored import restored, stored
 from hidet.graph.tensor import Node, Tensor, alike
-from hidet.graph.told import Told, found_in, stages_of
 from hidet.ir.expr import Var
 from hidet.ir.order import producers_first
 from hidet.runtime.plans.files import AS_USUAL, write_whole
@@ -33,8 +33,8 @@ class FlowGraph:
     Tensors with storage that nodes or outputs use are its `constants`. `limits` are the least and
     the greatest number (None: there is none) that symbolic sizes may be, by their names: what is
     built of the graph refuses others. `guards` say why axes of inputs have the sizes they have.
-    `told` are the sizes that data tell; the tensors that tell them are the last outputs, which do
-    not come out. They are found where they are not given.
+    `data_sizes` are the data-dependent sizes; the tensors that tell them are the last outputs,
+    which do not come out. They are found where they are not given.
     """
 
     def __init__(
@@ -44,35 +44,38 @@ class FlowGraph:
         name: str = "graph",
         limits: Mapping[str, Limits] = ANY_SIZE,
         guards: Iterable[AxisGuard] = (),
-        told: Iterable[Told] | None = None,
+        data_sizes: Iterable[DataSize] | None = None,
     ) -> None:
         self.inputs = tuple(inputs)
         found = tuple(outputs)
         self.name = name
         self.limits = dict(limits)
         self.guards = tuple(guards)
-        if told is None and assumptions():
-            told = ()  # `guarded` finds them, once all is known that is assumed of them
-        if told is None:
-            tellers, new = found_in(found, self.inputs, sorted_nodes)
-            found, told = (*(new.get(each, each) for each in found), *tellers), tellers.values()
-        self.outputs, self.told = found, tuple(told)
+        if data_sizes is None and assumptions():
+            data_sizes = ()  # `guarded` finds them, once all is known that is assumed of them
+        if data_sizes is None:
+            size_sources, new = found_in(found, self.inputs, sorted_nodes)
+            found, data_sizes = (
+                (*(new.get(each, each) for each in found), *size_sources),
+                size_sources.values(),
+            )
+        self.outputs, self.data_sizes = found, tuple(data_sizes)
         self.nodes = sorted_nodes(self.outputs, self.inputs)
-        if self.told:
-            stages = stages_of(self.nodes, self.tellers, self.inputs)
+        if self.data_sizes:
+            stages = stages_of(self.nodes, self.size_sources, self.inputs)
             self.nodes.sort(key=stages.__getitem__)
         self.validate()
 
     @property
     def results(self) -> tuple[Tensor, ...]:
         """The outputs that come out: all but those that tell sizes."""
-        return self.outputs[: len(self.outputs) - len(self.told)]
+        return self.outputs[: len(self.outputs) - len(self.data_sizes)]
 
     @property
-    def tellers(self) -> dict[Var, Tensor]:
-        """What tells each of the sizes that data tell."""
-        last = self.outputs[len(self.outputs) - len(self.told) :]
-        return {each.size: tensor for each, tensor in zip(self.told, last, strict=True)}
+    def size_sources(self) -> dict[Var, Tensor]:
+        """What tells each of the data-dependent sizes."""
+        last = self.outputs[len(self.outputs) - len(self.data_sizes) :]
+        return {each.size: tensor for each, tensor in zip(self.data_sizes, last, strict=True)}
 
     @property
     def constants(self) -> tuple[Tensor, ...]:
@@ -91,13 +94,18 @@ class FlowGraph:
         self,
         outputs: Iterable[Tensor],
         inputs: Iterable[Tensor] | None = None,
-        told: Iterable[Told] | None = None,
+        data_sizes: Iterable[DataSize] | None = None,
     ) -> FlowGraph:
         """A graph of these outputs, and inputs if they change too, with all else that this one
         says: its name, its guards, the limits of those sizes that inputs still tell, and the sizes
-        that the last outputs tell, unless these are `told`."""
+        that the last outputs tell, unless these are `data_sizes`."""
         own = self.inputs if inputs is None else inputs
-        made = FlowGraph(own, outputs, self.name, told=self.told if told is None else told)
+        made = FlowGraph(
+            own,
+            outputs,
+            self.name,
+            data_sizes=self.data_sizes if data_sizes is None else data_sizes,
+        )
         given = set(made.inputs)
         made.guards = tuple(each for each in self.guards if each.tensor in given)
         made.limits = {name: ends for name, ends in self.limits.items() if name in made.symbols}
@@ -120,7 +128,7 @@ class FlowGraph:
                 raise BadArgument(f"there are limits of a size {name!r}, which no input has")
             if not is_range(low, high):
                 raise BadArgument(f"size {name!r} is to be at least {low} and at most {high}")
-        self.check_told()
+        self.check_data_sizes()
         known = set(self.inputs)
         for node in self.nodes:
             for tensor in node.inputs:
@@ -134,13 +142,13 @@ class FlowGraph:
         for tensor in self.outputs:
             self.check(tensor, known, "the result")
 
-    def check_told(self) -> None:
-        """Raise BadArgument unless each size that data tell has a name of its own, and an i64
+    def check_data_sizes(self) -> None:
+        """Raise BadArgument unless each data-dependent size has a name of its own, and an i64
         without axes that tells it."""
-        names = [each.size.name for each in self.told]
+        names = [each.size.name for each in self.data_sizes]
         if len({*names, *self.symbols}) < len(names) + len(self.symbols):
             raise BadArgument(f"two sizes of one name among {', '.join(names)}")
-        for tensor in self.tellers.values():
+        for tensor in self.size_sources.values():
             if tensor.type != TensorType(i64, ()):
                 raise BadArgument(f"a size is told by {tensor.type}, not by one int64")
 

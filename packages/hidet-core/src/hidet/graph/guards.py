@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from hidet.compute.guards import TOLD, Guards, assuming, assumptions
+from hidet.compute.guards import DATA_SIZES, Guards, assuming, assumptions
 from hidet.compute.sizes import tidy
 from hidet.errors import BadArgument, NotYet
 from hidet.graph.axis_guard import AxisGuard
 from hidet.graph.body import bodies_of
+from hidet.graph.data_sizes import DataSize, Within, found_in, telling
 from hidet.graph.flow import FlowGraph, sorted_nodes
 from hidet.graph.tensor import Tensor
-from hidet.graph.told import Told, Within, found_in, telling
 from hidet.ir.expr import Var, wrap
 from hidet.ir.walk import variables
 from hidet.runtime.plans.plan import Limits
@@ -35,11 +35,11 @@ def guarded_with(graph: FlowGraph, guards: Guards) -> tuple[FlowGraph, dict[Tens
         return graph, {}
     with assuming(guards):
         sizes = {symbol: tidy(symbol) for symbol in guards}
-        refuse_told(graph, guards, sizes)
-        tellers, new = found_in(graph.outputs, graph.inputs, sorted_nodes, sizes)
+        refuse_data_sizes(graph, guards, sizes)
+        size_sources, new = found_in(graph.outputs, graph.inputs, sorted_nodes, sizes)
     made = FlowGraph(
         (new.get(each, each) for each in graph.inputs),
-        (*(new.get(each, each) for each in graph.outputs), *tellers),
+        (*(new.get(each, each) for each in graph.outputs), *size_sources),
         graph.name,
         merged(
             limited(graph.limits, guards), {symbol.name: size for symbol, size in sizes.items()}
@@ -53,39 +53,41 @@ def guarded_with(graph: FlowGraph, guards: Guards) -> tuple[FlowGraph, dict[Tens
                 if isinstance(size, Var) and size in guards
             ),
         ),
-        (*graph.told, *(limited_told(each, guards) for each in tellers.values())),
+        (*graph.data_sizes, *(limited_size(each, guards) for each in size_sources.values())),
     )
     return made, new
 
 
-def told_inside(
+def data_sizes_inside(
     results: Sequence[Tensor], inputs: Sequence[Tensor], within: Within
-) -> tuple[dict[Tensor, Told], dict[Tensor, Tensor]]:
+) -> tuple[dict[Tensor, DataSize], dict[Tensor, Tensor]]:
     """The sizes that a body tells, with what is assumed of them by now, by what tells them; and
     what stands for its tensors from then on."""
     guards = assumptions() or Guards()
     own = telling(results, lambda ends: sorted_nodes(ends, inputs), (), within)
     sizes = {var: tidy(var) for var in own if var in guards}
-    tellers, new = found_in(results, inputs, sorted_nodes, sizes, within)
-    return {tensor: limited_told(each, guards) for tensor, each in tellers.items()}, new
+    size_sources, new = found_in(results, inputs, sorted_nodes, sizes, within)
+    return {tensor: limited_size(each, guards) for tensor, each in size_sources.items()}, new
 
 
-def told_in_bodies(graph: FlowGraph) -> set[Var]:
+def data_sizes_in_bodies(graph: FlowGraph) -> set[Var]:
     """The sizes that bodies of a graph tell, as they were called while it was traced."""
     graphs = [body.graph for node in graph.nodes for body in bodies_of(node.op)]
-    own = {each.traced for inner in graphs for each in inner.told if each.traced is not None}
-    return own.union(*map(told_in_bodies, graphs))
+    own = {each.traced for inner in graphs for each in inner.data_sizes if each.traced is not None}
+    return own.union(*map(data_sizes_in_bodies, graphs))
 
 
-def refuse_told(graph: FlowGraph, guards: Guards, sizes: Mapping[Var, Size]) -> None:
+def refuse_data_sizes(graph: FlowGraph, guards: Guards, sizes: Mapping[Var, Size]) -> None:
     """Raise NotYet where nothing checks that a size which data tell is what it was taken to be."""
-    early = {each.traced for each in graph.told}  # their names are not those of the trace any more
-    inner = told_in_bodies(graph)
+    early = {
+        each.traced for each in graph.data_sizes
+    }  # their names are not those of the trace any more
+    inner = data_sizes_in_bodies(graph)
     for symbol, size in sizes.items():
         if symbol in inner:
             continue  # the body that tells it checks that
         others = set(variables(wrap(size)))
-        by_data = symbol not in TOLD and any(each in TOLD for each in others)
+        by_data = symbol not in DATA_SIZES and any(each in DATA_SIZES for each in others)
         if by_data or not early.isdisjoint((symbol, *others)) or not inner.isdisjoint(others):
             where = guards[symbol].place
             raise NotYet(f"{symbol} has to be {size}, which data tell", place=where)
@@ -98,7 +100,7 @@ def limited(limits: Mapping[str, Limits], guards: Guards) -> dict[str, Limits]:
     """The limits of sizes, and those that are assumed."""
     found = dict(limits)
     for symbol, most in guards.most.items():
-        if symbol not in TOLD:
+        if symbol not in DATA_SIZES:
             found[symbol.name] = below(found.get(symbol.name, (0, None)), most)
     return found
 
@@ -110,10 +112,10 @@ def below(limits: Limits, most: int | None) -> Limits:
     return low, min(ends, default=None)
 
 
-def limited_told(told: Told, guards: Guards) -> Told:
-    """A size that data tell, with the limit that is assumed of it."""
-    most = None if told.traced is None else guards.most.get(told.traced)
-    return replace(told, limits=below(told.limits, most))
+def limited_size(data_sizes: DataSize, guards: Guards) -> DataSize:
+    """A data-dependent size, with the limit that is assumed of it."""
+    most = None if data_sizes.traced is None else guards.most.get(data_sizes.traced)
+    return replace(data_sizes, limits=below(data_sizes.limits, most))
 
 
 def merged(limits: Mapping[str, Limits], sizes: Mapping[str, Size]) -> dict[str, Limits]:

@@ -67,7 +67,7 @@ def picture(graph: FlowGraph) -> str:
         edges += [(maker[each], number) for each in dict.fromkeys(node.inputs) if each in maker]
         maker |= dict.fromkeys(node.outputs, number)
     ends = [*(("return", each) for each in graph.results)]
-    ends += [(f"{size.name} =", each) for size, each in graph.tellers.items()]
+    ends += [(f"{size.name} =", each) for size, each in graph.size_sources.items()]
     for end, each in ends:
         boxes.append(Box("output", end, (names[each],)))
         edges += [(maker[each], len(boxes) - 1)] if each in maker else []

@@ -44,14 +44,14 @@ def show(graph: FlowGraph, fused: Sequence[Fused] | None = None) -> str:
         + (f" at {each.place}" * bool(each.place))
         for each in graph.guards
     ]
-    told: dict[Tensor, list[str]] = {}
-    for size, tensor in zip(graph.told, graph.tellers.values(), strict=True):
+    data_sizes: dict[Tensor, list[str]] = {}
+    for size, tensor in zip(graph.data_sizes, graph.size_sources.values(), strict=True):
         equals = "" if size.equals is None else f" = {size.equals}"
-        told.setdefault(tensor, []).append(f"{size.size.name}{equals}")
+        data_sizes.setdefault(tensor, []).append(f"{size.size.name}{equals}")
     for line in lines:
         text.append(f"  {described(line, names)}")
         for each in line.outputs:
-            text += [f"  # {name} = {names[each]}" for name in told.get(each, ())]
+            text += [f"  # {name} = {names[each]}" for name in data_sizes.get(each, ())]
         for node in line.nodes:
             text += bodies(node)
     text.append(f"  return {', '.join(names[each] for each in graph.results)}")

@@ -23,9 +23,9 @@ from hidet import seams
 from hidet.errors import BadArchive, BadArgument, HidetError, Place
 from hidet.graph.axis_guard import AxisGuard
 from hidet.graph.body import MAX_DEPTH, Body
+from hidet.graph.data_sizes import DataSize, Relation
 from hidet.graph.operator import OPERATORS, flattened, operand_names
 from hidet.graph.tensor import Node, Tensor, moved, spelled_device
-from hidet.graph.told import Relation, Told
 from hidet.ir.expr import Expr, Var
 from hidet.ir.stored import Reader, Writer
 from hidet.runtime.plans.plan import Limits, is_range
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 KEY = "hidet.graph"
-Parts = tuple[list[Tensor], list[Tensor], str, dict[str, Limits], list[AxisGuard], list[Told]]
-"""Inputs, outputs, name, limits of sizes, guards and sizes that data tell of a graph."""
+Parts = tuple[list[Tensor], list[Tensor], str, dict[str, Limits], list[AxisGuard], list[DataSize]]
+"""Inputs, outputs, name, limits of sizes, guards and data-dependent sizes of a graph."""
 DAMAGE = (
     ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError,
     AssertionError, SafetensorError, HidetError,
@@ -84,7 +84,7 @@ def spread(graph: FlowGraph, writer: Writer) -> dict[str, Any]:
                 writer.value(each.equals),
                 [[writer.value(one.left), one.sign, writer.value(one.right)] for one in each.holds],
             ]
-            for each in graph.told
+            for each in graph.data_sizes
         ],
     }
 
@@ -210,10 +210,10 @@ class Restoring:
         for each in self.facts["nodes"]:
             self.tensors += self.node(each).outputs
         outputs = [self.tensor(each) for each in self.facts["outputs"]]
-        name, told = text(self.facts["name"]), self.told(len(outputs))
-        return inputs, outputs, name, self.limits(inputs), self.guards(inputs), told
+        name, data_sizes = text(self.facts["name"]), self.data_sizes(len(outputs))
+        return inputs, outputs, name, self.limits(inputs), self.guards(inputs), data_sizes
 
-    def told(self, outputs: int) -> list[Told]:
+    def data_sizes(self, outputs: int) -> list[DataSize]:
         """The sizes that the last outputs tell; older files say nothing of it."""
         found = []
         for size, low, high, place, same, *more in self.facts.get("told", []):
@@ -224,7 +224,7 @@ class Restoring:
             if not (fits(where, Place | None) and fits(equals, Expr | int | None)):
                 raise ValueError(f"a size {var} that is {equals} at {where}")
             holds = tuple(map(self.relation, more[0] if more else ()))
-            found.append(Told(var, (low, high), where, equals=equals, holds=holds))
+            found.append(DataSize(var, (low, high), where, equals=equals, holds=holds))
         if len(found) > outputs:
             raise ValueError(f"{outputs} outputs tell {len(found)} sizes")
         return found
@@ -304,8 +304,8 @@ class Restoring:
         match data:
             case ["body", dict() as facts]:
                 inner = Restoring(facts, {}, self.device, self.make, self)
-                inputs, outputs, name, _, _, told = inner.parts()
-                return Body(self.make(inputs, outputs, name, told=told))
+                inputs, outputs, name, _, _, data_sizes = inner.parts()
+                return Body(self.make(inputs, outputs, name, data_sizes=data_sizes))
             case ["tuple", *rest]:
                 return tuple(map(self.attribute, rest))
         return self.reader.value(data)

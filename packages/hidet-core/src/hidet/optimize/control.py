@@ -68,7 +68,7 @@ def branch(op: If, inputs: Sequence[Tensor]) -> list[Tensor] | None:
     chosen = constant(inputs[0])
     if chosen is None and op.branches[0] != op.branches[1]:
         return None
-    if any(each.graph.told for each in op.branches):
+    if any(each.graph.data_sizes for each in op.branches):
         return None  # their sizes have names for the inside of a body
     return inlined(op.branches[0 if chosen is None or chosen else 1], inputs[1:])
 
@@ -85,7 +85,7 @@ def iterations(op: Loop, inputs: Sequence[Tensor], device: str) -> list[Tensor] 
         return None
     if go_on is not None and (constant(go_on) is not False):
         return None
-    if op.body.graph.told:
+    if op.body.graph.data_sizes:
         return None  # as of branches
     count = 0 if go_on is not None else max(min(known), 0)
     if count * len(op.body.graph.nodes) > MOST_NODES:
@@ -118,7 +118,7 @@ def lighter(node: Node, read: Sequence[bool]) -> list[Tensor] | None:
     stay = [inner[0], *(inner[1 + i] for i in kept), *inner[1 + len(carried) :]]
     stay += [inner[1 + i] for i in constant_]
     outputs = [*graph.outputs[:flags], *(graph.outputs[flags + i] for i in kept)]
-    outputs += graph.tellers.values()
+    outputs += graph.size_sources.values()
     body = Body(graph.with_outputs(outputs, stay))
     operands = (
         go_on,
@@ -140,7 +140,7 @@ def wanted(op: Loop, flags: int, read: Sequence[bool]) -> list[bool]:
     found = list(read[:count])
     while True:
         needed = (graph.outputs[flags + i] for i in range(count) if found[i])
-        outputs = [*graph.outputs[:flags], *needed, *graph.tellers.values()]
+        outputs = [*graph.outputs[:flags], *needed, *graph.size_sources.values()]
         part = graph.with_outputs(outputs)
         used = {each for node in part.nodes for each in node.inputs} | set(outputs)
         more = [found[i] or graph.inputs[1 + i] in used for i in range(count)]

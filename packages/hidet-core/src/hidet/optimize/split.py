@@ -29,7 +29,7 @@ def split(graph: FlowGraph) -> Parts:
     wanted = tuple(dict.fromkeys(each for each in read if made_by(each, folded)))
     if not wanted:
         return Parts(None, graph)
-    prepare = FlowGraph((), wanted, "prepare", told=())
+    prepare = FlowGraph((), wanted, "prepare", data_sizes=())
     return Parts(prepare, graph.with_outputs(graph.outputs, (*graph.inputs, *wanted)), wanted)
 
 

@@ -139,7 +139,7 @@ class InNumpy:
         """The entries along the first axis for which a mask of one axis holds."""
         return x[mask]
 
-    def told(self, x: Array) -> Any:
+    def size_from(self, x: Array) -> Any:
         """The one element of an int64 as a number that shapes may hold: 0 or more."""
         return int(x)
 

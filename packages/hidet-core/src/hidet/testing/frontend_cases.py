@@ -305,7 +305,7 @@ rows(
             (5, 7),
         ),
         "expanded": (
-            lambda f, x: f.multiply(f.expand(f.sum(x, [0], True), [f.told(best(f, x)), 7]),
+            lambda f, x: f.multiply(f.expand(f.sum(x, [0], True), [f.size_from(best(f, x)), 7]),
                                     f.constant(ROW)),
             (5, 7),
         ),

@@ -132,17 +132,17 @@ def a_relaxed_meeting_after_an_unfenced_barrier(right):
         attr.cuda_grid_dim = 2
         attr.cuda_block_dim = 32
         attr.cuda_cluster_dim = 2
-        told = shared_tensor(u64, 1)
+        published = shared_tensor(u64, 1)
         if threadIdx.x == 0:
-            mbarrier_init(told, 1)  # other
+            mbarrier_init(published, 1)  # other
             if right:
                 fence_mbarrier_init()
         syncwarp()
         cluster_arrive(relaxed=True)
         cluster_wait()
         if threadIdx.x == 0:
-            mbarrier_arrive_cluster(told, 1 - clusterRank)  # wrong
-        mbarrier_wait(told, 0)
+            mbarrier_arrive_cluster(published, 1 - clusterRank)  # wrong
+        mbarrier_wait(published, 0)
         y[blockIdx.x, threadIdx.x] = x[blockIdx.x, threadIdx.x]
         cluster_sync()
 
@@ -158,14 +158,14 @@ def an_arrival_in_a_block_that_left(right):
         attr.cuda_grid_dim = 2
         attr.cuda_block_dim = 32
         attr.cuda_cluster_dim = 2
-        told = shared_tensor(u64, 1)
+        published = shared_tensor(u64, 1)
         if threadIdx.x == 0:
-            mbarrier_init(told, 1)
+            mbarrier_init(published, 1)
             fence_mbarrier_init()
         cluster_sync()
         y[blockIdx.x, threadIdx.x] = x[blockIdx.x, threadIdx.x]
         if clusterRank == 1 and threadIdx.x == 0:
-            mbarrier_arrive_cluster(told, 0)  # wrong
+            mbarrier_arrive_cluster(published, 0)  # wrong
         if right:
             cluster_sync()
 

@@ -79,7 +79,7 @@ def loop(
     except InternalError:
         raise
     except HidetError as error:
-        if iterations.is_told_by_inputs(error):
+        if iterations.needs_inputs(error):
             raise
         try:
             return iterations.one_by_one()
@@ -125,7 +125,7 @@ class Iterations:
             rows = tuple(ops.slice(each, 0, 0, there) for each in rows)
         return (*nested(self.carried, iter(last)), *rows)
 
-    def is_told_by_inputs(self, error: HidetError) -> bool:
+    def needs_inputs(self, error: HidetError) -> bool:
         """Whether values of the model's inputs are needed, not those of an iteration."""
         needed = error.inputs if isinstance(error, NeedsValue) else ()
         return bool(needed) and self.own.isdisjoint(needed)

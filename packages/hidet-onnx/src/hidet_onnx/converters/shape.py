@@ -18,8 +18,8 @@ from hidet.frontend.importing.operands import (
     sizes_of,
 )
 from hidet.graph import Tensor
+from hidet.graph.data_sizes import require, size_source
 from hidet.graph.dims import axes_of
-from hidet.graph.told import require, teller
 from hidet.ir.expr import Expr
 from hidet.ir.walk import variables
 from hidet.ops.elementwise.size_relations import assume_multiple
@@ -111,16 +111,16 @@ def squeezed(x: Tensor, axes: Sequence[int] | None) -> Tensor:
     for axis in sorted(axes_of(axes, x.ndim), reverse=True):
         size = x.shape[axis]
         if not agree(size, 1):
-            if not is_told(size):
+            if not is_data_size(size):
                 raise ShapeMismatch(f"axis {axis} of {x.type} has not size 1")
             require(size, "==", 1)
         x = ops.select(x, axis, 0)
     return x
 
 
-def is_told(size: Size) -> bool:
+def is_data_size(size: Size) -> bool:
     """Whether data tell a size, so that each call can check it."""
-    return isinstance(size, Expr) and any(teller(each) is not None for each in variables(size))
+    return isinstance(size, Expr) and any(size_source(each) is not None for each in variables(size))
 
 
 @onnx("Unsqueeze", since=13)

@@ -174,8 +174,8 @@ def host_call(host: HostNode) -> HostCall | HostFunction | None:
         return None
     named = zip(host.inferred(), host.node.output, strict=True)
     gives = tuple(each if name else None for each, name in named)
-    is_told = all(each for each, name in zip(gives, host.node.output, strict=True) if name)
-    if not is_told or any(map(is_on_host, host.given)):
+    is_known = all(each for each, name in zip(gives, host.node.output, strict=True) if name)
+    if not is_known or any(map(is_on_host, host.given)):
         return host_function(host)
     pairs = [(n, v) for n, v in zip(host.node.input, host.given, strict=False) if n]
     tensors = {name: value for name, value in pairs if isinstance(value, Tensor)}

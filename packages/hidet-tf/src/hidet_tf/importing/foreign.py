@@ -98,9 +98,9 @@ class Left:
             return None
         pairs = [*zip(self.op.outputs, self.shapes(), strict=True)]
         types = [type_of(*each) if is_read(each[0]) else None for each in pairs]
-        is_told = all(of or not is_read(t) for of, t in zip(types, self.op.outputs, strict=True))
+        is_known = all(of or not is_read(t) for of, t in zip(types, self.op.outputs, strict=True))
         is_plain_call = not self.run.fixed and all(isinstance(each, Tensor) for each in operands)
-        if any(types) and is_told and is_plain_call:
+        if any(types) and is_known and is_plain_call:
             return self.step(types)
         results = tuple(result_of(tensor, shape, self.device) for tensor, shape in pairs)
         return HostFunction(self.op.type, self.run, operands, results)

@@ -39,8 +39,8 @@ def told_shapes(
     """
     open_sizes = [*dict.fromkeys(v for each in operands for v in sizes_of(each))]
     static = [None if t.shape.rank is None else tuple(t.shape.as_list()) for t in results]
-    is_told = all(shape is not None and None not in shape for shape in static)
-    if is_told or not open_sizes or len(open_sizes) > len(PRIMES[0]):
+    is_known = all(shape is not None and None not in shape for shape in static)
+    if is_known or not open_sizes or len(open_sizes) > len(PRIMES[0]):
         return [*static]
     asked = [asked_with(graph, operands, dict(zip(open_sizes, p, strict=False))) for p in PRIMES]
     if None in asked:

@@ -157,7 +157,7 @@ def fixed_call(interface: Interface) -> FixedCall | None:
         return None
     if interface.calls and interface.device != "cpu":  # PyTorch's own stream is the call's there
         return None
-    if interface.is_told:
+    if interface.has_data_sizes:
         return None
     if not all(is_plain_input(each, interface.device) for each in interface.inputs):
         return None

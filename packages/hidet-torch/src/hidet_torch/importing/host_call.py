@@ -52,17 +52,17 @@ class HostCalls:
         return True
 
     def are_known(self, node: torch.fx.Node) -> bool:
-        """Whether calls know all numbers that a node takes: none is a size that data tell."""
+        """Whether calls know all numbers that a node takes: none is a data-dependent size."""
         values = [each.meta.get("val") for each in node.all_input_nodes]
         symbols = (v.node.expr.free_symbols for v in values if is_symbolic(v))
-        return all(self.sizes.told.keys().isdisjoint(each) for each in symbols)
+        return all(self.sizes.data_sizes.keys().isdisjoint(each) for each in symbols)
 
     def number(self, value: Any) -> Any:
         """A symbolic number as something that reads it from the symbols of a call."""
         if not is_symbolic(value):
             return value
         e = value.node.expr
-        if not self.sizes.told.keys().isdisjoint(e.free_symbols):
+        if not self.sizes.data_sizes.keys().isdisjoint(e.free_symbols):
             raise NotYet(f"the number {e}, which data tell, outside of the compiled graph")
         names = {each: self.sizes.convert(each).name for each in e.free_symbols}
         if e in names and isinstance(value, torch.SymInt):

@@ -85,7 +85,7 @@ class Interface:
 
     `carriers` names sizes that are inputs of their own; `symbols` says from which argument, and
     which axis of it, each size is read. `dtypes` are those of the graph's outputs; `calls` are what
-    PyTorch runs. `is_told`: sizes depend on data, which a call reads.
+    PyTorch runs. `has_data_sizes`: sizes depend on data, which a call reads.
     """
 
     device: str
@@ -97,7 +97,7 @@ class Interface:
     mutations: Sequence[Mutation] = ()
     updates: Sequence[Update] = ()
     calls: Mapping[str, HostCall] = field(default_factory=dict)
-    is_told: bool = False
+    has_data_sizes: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,6 +22,7 @@ from hidet.types.strides import inverse
 from hidet_torch.converters import Untold
 from hidet_torch.converters import torch as table
 from hidet_torch.importing.checks import check_of, check_of_values, is_check
+from hidet_torch.importing.data_sizes import ASSERTS, READS, is_about_sizes, note, size_from
 from hidet_torch.importing.facts import (
     CHECKS,
     STRIDED,
@@ -43,10 +44,9 @@ from hidet_torch.importing.place import place_of
 from hidet_torch.importing.refused import Refused
 from hidet_torch.importing.results import TorchResults
 from hidet_torch.importing.size_names import size_names
-from hidet_torch.importing.sizes import Sizes, told_by
+from hidet_torch.importing.sizes import Sizes, data_sizes_among
 from hidet_torch.importing.slices import example, is_symbolic_slice, symbolic_slice
 from hidet_torch.importing.subgraph import Subgraph
-from hidet_torch.importing.told import ASSERTS, READS, is_about_sizes, note, size_from
 from hidet_torch.memory.dtypes import hidet_dtype
 from hidet_torch.memory.strides import order_of
 from hidet_torch.memory.tensors import device_of
@@ -70,7 +70,7 @@ def import_graph(
     except Refused:
         if not importer.guards:
             raise
-    # Of sizes that data tell not all can be checked: then nothing is assumed, and operators that
+    # Of data-dependent sizes not all can be checked: then nothing is assumed, and operators that
     # would need it stay in PyTorch.
     return TorchImporter(module, dict(frozen or {}), name).run()
 
@@ -368,7 +368,7 @@ class TorchImporter(Importer[torch.fx.Node]):
         updates = [Update(position, numbers[position]) for position, _ in self.updated]
         # Last, for they do not come out: the results before them keep their numbers.
         tensors = [*results.tensors, *(each for _, each in self.updated)]
-        symbols = told_by(self.inputs, self.sizes, self.numbers)
+        symbols = data_sizes_among(self.inputs, self.sizes, self.numbers)
         carriers = [name for name, (_, axis) in symbols.items() if axis is None]
         by_name = {size.name: size for size in self.sizes.symbols.values()}
         inputs = [each.tensor for each in self.inputs]
@@ -386,7 +386,7 @@ class TorchImporter(Importer[torch.fx.Node]):
             mutations,
             updates,
             regions.calls,
-            is_told=bool(regions.graph.told),
+            has_data_sizes=bool(regions.graph.data_sizes),
             graph=regions.graph,
             weights=self.weights,
             coverage=self.coverage(),

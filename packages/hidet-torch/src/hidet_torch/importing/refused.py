@@ -8,9 +8,9 @@ import torch
 
 from hidet.errors import NotYet
 from hidet.frontend.importing.coverage import Coverage, Use
+from hidet_torch.importing.data_sizes import is_about_sizes
 from hidet_torch.importing.facts import ASSERTIONS, CHECKS
 from hidet_torch.importing.place import place_of
-from hidet_torch.importing.told import is_about_sizes
 
 
 class Refused(NotYet):

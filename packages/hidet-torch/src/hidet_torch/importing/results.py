@@ -26,7 +26,12 @@ class TorchResults(Results):
         sizes: Sizes,
     ) -> None:
         super().__init__()
-        self.values, self.number, self.fixed, self.told = values, number, fixed, sizes.is_told
+        self.values, self.number, self.fixed, self.has_data_sizes = (
+            values,
+            number,
+            fixed,
+            sizes.has_data_sizes,
+        )
 
     def outputs(self, nodes: Sequence[Any], placeholders: Sequence[torch.fx.Node]) -> list[Output]:
         """Every value that the graph returns."""
@@ -57,14 +62,14 @@ class TorchResults(Results):
         """A result in new memory, which others may share and which may have gaps."""
         order = order_of(example)
         # Where data tell how large memory is nobody can share it: each result has its own.
-        told = any(map(self.told, example.shape))
-        alone = told or (len(group) == 1 and order is not None)
+        data_sizes = any(map(self.has_data_sizes, example.shape))
+        alone = data_sizes or (len(group) == 1 and order is not None)
         laid = order or tuple(range(example.ndim))
         whole = (*laid, *range(example.ndim, value.ndim))
         index = self.add(value if whole == tuple(range(value.ndim)) else ops.permute(value, whole))
         shared = None if alone else self.of_group(example, group)
         shape = [example.shape[axis] for axis in laid] + [2] * example.is_complex()
-        sizes = None if told else tuple(map(self.number, shape))
+        sizes = None if data_sizes else tuple(map(self.number, shape))
         return Output(index, None, laid, sizes, example.is_complex(), shared)
 
     def mutation(self, position: int, value: Tensor) -> Mutation:

@@ -73,8 +73,8 @@ class Sizes:
     def __init__(self, names: Mapping[sympy.Symbol, str] = NO_NAMES) -> None:
         self.names = names
         self.symbols: dict[sympy.Symbol, Any] = {}
-        self.told: dict[sympy.Symbol, Size] = {}
-        """The sizes that data tell: `u0` of PyTorch's, once a node has been converted that has
+        self.data_sizes: dict[sympy.Symbol, Size] = {}
+        """The data-dependent sizes: `u0` of PyTorch's, once a node has been converted that has
         it."""
 
     def name(self, symbol: sympy.Symbol) -> str:
@@ -88,13 +88,13 @@ class Sizes:
                 self.tell(size.node.expr, here)
 
     def tell(self, e: Any, size: Size) -> None:
-        """Note a size that data tell, by what PyTorch calls it."""
+        """Note a data-dependent size, by what PyTorch calls it."""
         if isinstance(e, sympy.Symbol) and str(e).startswith("u"):
-            self.told.setdefault(e, size)
+            self.data_sizes.setdefault(e, size)
 
-    def is_told(self, value: Any) -> bool:
+    def has_data_sizes(self, value: Any) -> bool:
         """Whether a size depends on data."""
-        return isinstance(value, torch.SymInt) and not self.told.keys().isdisjoint(
+        return isinstance(value, torch.SymInt) and not self.data_sizes.keys().isdisjoint(
             value.node.expr.free_symbols
         )
 
@@ -129,8 +129,8 @@ class Sizes:
         if isinstance(e, sympy.Integer | int):
             return int(e)
         if isinstance(e, sympy.Symbol):
-            if e in self.told:
-                return self.told[e]
+            if e in self.data_sizes:
+                return self.data_sizes[e]
             if str(e).startswith("u"):
                 raise NotYet(f"the size {e}, which depends on data")
             return self.symbols.setdefault(e, size_symbol(self.name(e)))
@@ -146,7 +146,7 @@ class Sizes:
         raise NotYet(f"the size {e}")
 
 
-def told_by(
+def data_sizes_among(
     inputs: Sequence[LiveInput], sizes: Sizes, numbers: Mapping[str, int]
 ) -> dict[str, tuple[int, int | None]]:
     """From which argument each size is read: an axis of a tensor, or the argument itself, whose

@@ -74,9 +74,9 @@ def standalone(imported: Imported, held: Sequence[Any], limits: Mapping[str, Ran
         ]
     made = outputs_from(imported.graph, new)
     results = [each for each in imported.outputs if each.index is not None or has_value(each)]
-    tellers = made[len(imported.graph.results) :]
-    outputs = (*(result(each, made) for each in results), *tellers)
-    graph = FlowGraph(inputs, outputs, "model", guards=guards, told=imported.graph.told)
+    size_sources = made[len(imported.graph.results) :]
+    outputs = (*(result(each, made) for each in results), *size_sources)
+    graph = FlowGraph(inputs, outputs, "model", guards=guards, data_sizes=imported.graph.data_sizes)
     graph.limits = limits_of(graph, imported.graph, limits)
     return graph
 

@@ -35,9 +35,9 @@ from hidet.runtime.plans.plan import (
     Plan,
     Repeat,
     Role,
+    SizeBuffer,
     Step,
     Then,
-    ToldSize,
 )
 from hidet.runtime.plans.sizes import Relation
 from hidet.target import Target
@@ -232,9 +232,9 @@ class Planner:
     def then(self, follows: Follows) -> Then:
         """How the plan goes on."""
         stage = follows.stage
-        known = {*self.symbols, *self.given, *(each.size.name for each, _ in stage.told)}
-        told = (
-            ToldSize(
+        known = {*self.symbols, *self.given, *(each.size.name for each, _ in stage.data_sizes)}
+        data_sizes = (
+            SizeBuffer(
                 each.size.name,
                 self.find(tensor),
                 *each.limits,
@@ -245,10 +245,10 @@ class Planner:
                     if {var.name for var in one.symbols} <= known  # else a later size has it too
                 ),
             )
-            for each, tensor in stage.told
+            for each, tensor in stage.data_sizes
         )
         handed = tuple(map(self.find, stage.handed))
-        return Then(follows.part, tuple(told), handed, follows.results, stage.passed)
+        return Then(follows.part, tuple(data_sizes), handed, follows.results, stage.passed)
 
 
 def at_home(step: Step, home: Mapping[str, str]) -> Step:

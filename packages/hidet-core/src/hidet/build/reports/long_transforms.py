@@ -22,8 +22,8 @@ def long_transforms(graph: FlowGraph, target: Target) -> Iterator[str]:
     known = {n for n in periods if isinstance(n, int) and n > SHORT}
     # What the first factor of a transform leaves is transformed in its turn.
     whole = [n for n in sorted(known) if not any(more > n and more % n == 0 for more in known)]
-    told = dict.fromkeys(str(n) for n in periods if not isinstance(n, int))
-    for length in (*map(str, whole), *told):
+    data_sizes = dict.fromkeys(str(n) for n in periods if not isinstance(n, int))
+    for length in (*map(str, whole), *data_sizes):
         yield (
             f"Fourier transforms of {length} elements are computed by matmuls; an FFT library, "
             "such as that of PyTorch, takes less time on a CPU"

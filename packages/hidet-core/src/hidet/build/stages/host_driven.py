@@ -25,7 +25,7 @@ def host_reasons(op: Region, target: Target, inside: bool = False) -> Iterator[s
     if isinstance(op, If) and op.shapes:
         yield "the branch that runs decides the sizes of its results"
     for name, body in op.bodies().items():
-        if body.graph.told:
+        if body.graph.data_sizes:
             yield f"sizes in its {name} depend on data, which the host reads"
         for node in body.graph.nodes:
             if node.op.kind == "framework":

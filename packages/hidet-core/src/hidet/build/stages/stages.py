@@ -1,4 +1,4 @@
-"""A graph with sizes that data tell, cut where these are read: a graph for each stage.
+"""A graph with data-dependent sizes, cut where these are read: a graph for each stage.
 
 A node runs as soon as the sizes that it needs were read. What costs nothing where it is used, views
 and what is made of nothing, is in each stage that reads it.
@@ -10,10 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from hidet.errors import NotYet
+from hidet.graph.data_sizes import DataSize, stages_of
 from hidet.graph.flow import FlowGraph
 from hidet.graph.rewrite import reading
 from hidet.graph.tensor import Node, Tensor
-from hidet.graph.told import Told, stages_of
 from hidet.ir.expr import wrap
 from hidet.ir.walk import variables
 from hidet.ops.indexing.in_place import updated_tensor
@@ -26,20 +26,20 @@ class Stage:
     """What runs between two readings of sizes.
 
     The first outputs of `graph` that come out are the `results` of the whole with these positions;
-    the last ones, which are `passed`, only later stages read. `told` are the sizes that are read at
-    its end, each with its tensor, and `handed` what the next stage gets for its inputs.
+    the last ones, which are `passed`, only later stages read. `data_sizes` are the sizes that are
+    read at its end, each with its tensor, and `handed` what the next stage gets for its inputs.
     """
 
     graph: FlowGraph
     results: tuple[int, ...]
     passed: int = 0
-    told: tuple[tuple[Told, Tensor], ...] = ()
+    data_sizes: tuple[tuple[DataSize, Tensor], ...] = ()
     handed: tuple[Tensor, ...] = ()
 
 
 def cut(graph: FlowGraph, shared: Sequence[Tensor] = ()) -> list[Stage]:
     """The stages of a graph, of whose inputs the `shared` ones are there for all stages."""
-    if not graph.told:
+    if not graph.data_sizes:
         return [Stage(graph, tuple(range(len(graph.outputs))))]
     return Cutting(graph, shared).run()
 
@@ -51,7 +51,9 @@ class Cutting:
         self.graph, self.shared, self.shared_set = graph, tuple(shared), set(shared)
         self.inputs = set(graph.inputs)
         self.stages = staged(graph)
-        checked = (graph.tellers[each.size] for each in graph.told if each.equals is not None)
+        checked = (
+            graph.size_sources[each.size] for each in graph.data_sizes if each.equals is not None
+        )
         read = (1 + self.home(each) for each in checked)
         self.last = max([*self.stages.values(), *read], default=0)
         self.refuse_later()
@@ -62,13 +64,16 @@ class Cutting:
 
     def refuse_later(self) -> None:
         """Raise NotYet if a size has to be another one that only a later stage knows."""
-        homes = {each.size: self.home(self.graph.tellers[each.size]) for each in self.graph.told}
-        for each in self.graph.told:
+        homes = {
+            each.size: self.home(self.graph.size_sources[each.size])
+            for each in self.graph.data_sizes
+        }
+        for each in self.graph.data_sizes:
             if each.equals is not None and any(
                 homes.get(var, -1) > homes[each.size] for var in variables(wrap(each.equals))
             ):
                 raise NotYet(
-                    f"a size that data tell has to be {each.equals}, told later",
+                    f"a data-dependent size has to be {each.equals}, told later",
                     place=each.place,
                 )
 
@@ -95,22 +100,24 @@ class Cutting:
         """One stage, in which `now` stands for the tensors of the whole."""
         own = [each for each in self.graph.results if self.home(each) == number]
         places = tuple(at for at, each in enumerate(self.out) if self.home(each) == number)
-        tellers = self.graph.tellers
-        told = tuple(
-            (each, now[tellers[each.size]])
-            for each in self.graph.told
-            if number < self.last and self.home(tellers[each.size]) == number
+        size_sources = self.graph.size_sources
+        data_sizes = tuple(
+            (each, now[size_sources[each.size]])
+            for each in self.graph.data_sizes
+            if number < self.last and self.home(size_sources[each.size]) == number
         )
         handed = tuple(now[each] for each in following)
         name = self.graph.name
-        given = separate_outputs(FlowGraph(inputs, [now[each] for each in own], name, told=()))
+        given = separate_outputs(
+            FlowGraph(inputs, [now[each] for each in own], name, data_sizes=())
+        )
         there = {memory(each) for each in (*inputs, *given.outputs)}
         passed: dict[Tensor, Tensor] = {}
-        for each in (*handed, *(t for _, t in told)):
+        for each in (*handed, *(t for _, t in data_sizes)):
             if memory(each) not in there:
                 passed.setdefault(memory(each), each)
-        made = FlowGraph(inputs, (*given.outputs, *passed.values()), name, told=())
-        return Stage(self.without_unread(made), places, len(passed), told, handed)
+        made = FlowGraph(inputs, (*given.outputs, *passed.values()), name, data_sizes=())
+        return Stage(self.without_unread(made), places, len(passed), data_sizes, handed)
 
     def without_unread(self, graph: FlowGraph) -> FlowGraph:
         """The graph without those shared inputs that nothing in it reads."""
@@ -164,11 +171,11 @@ def is_free(node: Node) -> bool:
 
 def staged(graph: FlowGraph) -> dict[Node, int]:
     """The stage of each node; an update in place waits for all who read what was there before."""
-    inputs, tellers = graph.inputs, graph.tellers
+    inputs, size_sources = graph.inputs, graph.size_sources
     floors: dict[Node, int] = {}
     updates = [n for n in graph.nodes if any(updated_tensor(t) is not None for t in n.outputs)]
     while True:
-        stages = stages_of(graph.nodes, tellers, inputs, floors)
+        stages = stages_of(graph.nodes, size_sources, inputs, floors)
         before = dict(floors)
         for node in updates:
             floors[node] = max(

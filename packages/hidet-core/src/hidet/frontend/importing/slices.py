@@ -23,7 +23,7 @@ def range_between(start: Tensor, limit: Tensor, delta: Tensor) -> Tensor:
     except NeedsValue as error:
         if error.inputs:  # who imports can ask for them
             raise
-        return told_range(start, limit, delta)
+        return data_dependent_range(start, limit, delta)
     if isinstance(step, int | float) and step == 0:
         # No HidetError: what a framework runs instead may give no numbers without a word.
         raise ValueError("the step of a range is 0")
@@ -40,7 +40,7 @@ def range_between(start: Tensor, limit: Tensor, delta: Tensor) -> Tensor:
     return ops.cast(ops.add(ops.multiply(places, step), first), start.dtype)
 
 
-def told_range(start: Tensor, limit: Tensor, delta: Tensor) -> Tensor:
+def data_dependent_range(start: Tensor, limit: Tensor, delta: Tensor) -> Tensor:
     """The same where only data tell how many numbers there are: each call reads it."""
     first, last, step = (ops.cast(ops.reshape(each, ()), f64) for each in (start, limit, delta))
     count = ops.maximum(ops.ceil(ops.divide(ops.subtract(last, first), step)), 0.0)

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from hidet.frontend.running.execute import HostStep
 from hidet.frontend.running.fallback import HostCall
 from hidet.graph import FlowGraph, Foreign, Node, Tensor, make_node, placed
+from hidet.graph.data_sizes import sizes_in
 from hidet.graph.foreign import ResultTypes
 from hidet.graph.rewrite import reading
-from hidet.graph.told import sizes_in
 
 
 @dataclass(frozen=True)
@@ -87,10 +87,10 @@ def earliest(graph: FlowGraph) -> dict[Node, int]:
     """The lowest level that each node can have."""
     known: dict[Tensor, int] = {}
     found: dict[Node, int] = {}
-    told = graph.tellers
+    data_sizes = graph.size_sources
     for node in graph.nodes:
-        tellers = [told[size] for size in sizes_in(node) if size in told]
-        level = max((known.get(each, 0) for each in (*node.inputs, *tellers)), default=0)
+        size_sources = [data_sizes[size] for size in sizes_in(node) if size in data_sizes]
+        level = max((known.get(each, 0) for each in (*node.inputs, *size_sources)), default=0)
         found[node] = level + (level % 2 == is_left(node))
         known.update(dict.fromkeys(node.outputs, found[node]))
     return found

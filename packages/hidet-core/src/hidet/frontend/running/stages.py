@@ -12,9 +12,9 @@ from hidet.build.compiled import CompiledGraph
 from hidet.frontend.running.fallback import on_device
 from hidet.frontend.running.host_values import HostFunction, HostValue
 from hidet.graph import FlowGraph, Node, Tensor, asarray
+from hidet.graph.data_sizes import DataSize, sizes_in, sizes_of
 from hidet.graph.flow import sorted_nodes
 from hidet.graph.rewrite import reading
-from hidet.graph.told import Told, sizes_in, sizes_of
 from hidet.ir.expr import Var
 
 Value = Tensor | HostValue
@@ -53,8 +53,8 @@ class Levels:
     def __init__(self, graph: FlowGraph, functions: Sequence[HostFunction]) -> None:
         self.graph = graph
         self.given = set(graph.inputs)
-        self.tellers = graph.tellers
-        self.told = {each.size: each for each in graph.told}
+        self.size_sources = graph.size_sources
+        self.data_sizes = {each.size: each for each in graph.data_sizes}
         made = {each for function in functions for each in function.results}
         self.known: dict[Any, int] = {each: 0 for each in graph.inputs if each not in made}
         self.functions: dict[HostFunction, int] = {}
@@ -77,8 +77,8 @@ class Levels:
 
     def of_size(self, size: Var) -> int:
         """The first stage in which a symbolic size is known."""
-        if size in self.tellers:
-            return self.of(self.tellers[size])
+        if size in self.size_sources:
+            return self.of(self.size_sources[size])
         telling = [each for each in self.given if size in each.shape]
         return min((self.known[each] for each in telling if each in self.known), default=0)
 
@@ -104,8 +104,8 @@ class Levels:
         """The tensors that a later stage reads, each with the input that stands for it there."""
         found: dict[Tensor, Tensor] = {}
         for node in self.graph.nodes:
-            tellers = [self.tellers[each] for each in self.told_for(node)]
-            for each in (*node.inputs, *tellers):
+            size_sources = [self.size_sources[each] for each in self.data_sizes_for(node)]
+            for each in (*node.inputs, *size_sources):
                 if not self.is_given(each) and self.of(each) < self.known[node.outputs[0]]:
                     found.setdefault(each, Tensor(each.type, each.device, name=each.name))
         return found
@@ -123,38 +123,40 @@ class Levels:
             current = reading(node, tuple(new.get(each, each) for each in node.inputs))
             new.update(zip(node.outputs, current.outputs, strict=True))
             reads |= {t: None for t in current.inputs if t in self.given or t in origin}
-        told = self.told_in(nodes, reads)
-        tellers = [new.get(t, t) for t in map(self.tellers.__getitem__, told)]
-        reads |= {t: None for t in tellers if t in self.given or t in origin}
+        data_sizes = self.data_sizes_in(nodes, reads)
+        size_sources = [new.get(t, t) for t in map(self.size_sources.__getitem__, data_sizes)]
+        reads |= {t: None for t in size_sources if t in self.given or t in origin}
         inputs = [*reads, *self.telling(reads, makes, level)]
         graph = self.graph.with_outputs(
-            [*(new.get(each, each) for each in makes), *tellers],
+            [*(new.get(each, each) for each in makes), *size_sources],
             inputs,
-            self.checked(told, inputs),
+            self.checked(data_sizes, inputs),
         )
         return Stage(functions, graph, tuple(origin.get(t, t) for t in inputs), tuple(makes))
 
-    def told_for(self, node: Node) -> list[Var]:
-        """The sizes that data tell which a node mentions, and those known by then that have to be
+    def data_sizes_for(self, node: Node) -> list[Var]:
+        """The data-dependent sizes which a node mentions, and those known by then that have to be
         in a relation to them."""
-        own = [each for each in sizes_in(node) if each in self.told]
-        beside = {size for each in own for one in self.told[each].holds for size in one.symbols}
+        own = [each for each in sizes_in(node) if each in self.data_sizes]
+        beside = {
+            size for each in own for one in self.data_sizes[each].holds for size in one.symbols
+        }
         level = self.known[node.outputs[0]]
-        known = (each for each in self.told if each in beside and self.of_size(each) <= level)
+        known = (each for each in self.data_sizes if each in beside and self.of_size(each) <= level)
         return [*dict.fromkeys((*own, *known))]
 
-    def told_in(self, nodes: Iterable[Node], reads: Iterable[Tensor]) -> list[Var]:
-        """The sizes that data tell for nodes of a stage, but for those that its inputs have: what
+    def data_sizes_in(self, nodes: Iterable[Node], reads: Iterable[Tensor]) -> list[Var]:
+        """The data-dependent sizes for nodes of a stage, but for those that its inputs have: what
         an earlier stage told, and what no input has, is told again."""
         axes = {size for each in reads for size in each.shape}
-        needed = dict.fromkeys(size for node in nodes for size in self.told_for(node))
+        needed = dict.fromkeys(size for node in nodes for size in self.data_sizes_for(node))
         return [each for each in needed if each not in axes]
 
-    def checked(self, told: Sequence[Var], inputs: Iterable[Tensor]) -> list[Told]:
+    def checked(self, data_sizes: Sequence[Var], inputs: Iterable[Tensor]) -> list[DataSize]:
         """What each call checks of sizes that a stage tells: all that has to hold of them and of
         the sizes of its inputs."""
-        known = {*told, *(size for each in inputs for size in each.shape)}
-        found = map(self.told.__getitem__, told)
+        known = {*data_sizes, *(size for each in inputs for size in each.shape)}
+        found = map(self.data_sizes.__getitem__, data_sizes)
         return [
             replace(each, holds=tuple(one for one in each.holds if one.symbols <= known))
             for each in found
@@ -164,11 +166,11 @@ class Levels:
         self, reads: Iterable[Tensor], makes: Iterable[Tensor], level: int
     ) -> Iterable[Tensor]:
         """Further inputs of a graph: they tell sizes that those it reads do not."""
-        told = {size for each in reads for size in each.shape if isinstance(size, Var)}
+        data_sizes = {size for each in reads for size in each.shape if isinstance(size, Var)}
         for each in self.graph.inputs:
             sizes = {size for size in each.shape if isinstance(size, Var)}
-            if self.known[each] <= level and makes and not sizes <= told:
-                told |= sizes
+            if self.known[each] <= level and makes and not sizes <= data_sizes:
+                data_sizes |= sizes
                 yield each
 
 

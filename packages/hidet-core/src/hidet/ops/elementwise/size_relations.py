@@ -6,7 +6,7 @@ from math import gcd
 
 from hidet.compute.guards import assumptions
 from hidet.compute.sizes import agree, assume, assume_order, terms, tidy
-from hidet.graph.told import Sign, read_beside, require, teller
+from hidet.graph.data_sizes import Sign, read_beside, require, size_source
 from hidet.ir.expr import Const, FloorMod, Var
 from hidet.ops.elementwise.binary import floor_divide
 from hidet.ops.tensors.size_from import size_from
@@ -30,14 +30,14 @@ def asserted(left: Size, sign: Sign, right: Size) -> None:
 def assume_multiple(size: Size, by: int) -> bool:
     """Take a size to be a multiple of a number, which each call checks; False if it may be none.
 
-    The size that data tell in it becomes so many times one that is told beside it.
+    The data-dependent size in it becomes so many times one that is told beside it.
     """
     rest = {atoms: count % by for atoms, count in terms(size).items() if count % by}
     if assumptions() is None or len(rest) != 1:
         return not rest
     ((atoms, count),) = rest.items()
     symbol = atoms[0] if len(atoms) == 1 else None
-    tensor = teller(symbol) if isinstance(symbol, Var) else None
+    tensor = size_source(symbol) if isinstance(symbol, Var) else None
     if tensor is None or not isinstance(symbol, Var):
         return False
     step = by // gcd(by, count)

@@ -105,8 +105,10 @@ def shapes_of(
         ]
     else:
         numbers = compute(apart)
-    told = {pair: size_from(number, "branch") for pair, number in zip(apart, numbers, strict=True)}
-    return tuple(tuple(told.get(pair, pair[0]) for pair in each) for each in pairs)
+    data_sizes = {
+        pair: size_from(number, "branch") for pair, number in zip(apart, numbers, strict=True)
+    }
+    return tuple(tuple(data_sizes.get(pair, pair[0]) for pair in each) for each in pairs)
 
 
 def form(tensor: Tensor) -> tuple[DType, int]:

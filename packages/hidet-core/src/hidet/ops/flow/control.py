@@ -163,7 +163,7 @@ def traced(types: list[TensorType], function: Callable[..., list[Tensor]]) -> Bo
     """The body that a function computes of inputs of these types."""
     inputs = [symbol(each.shape, each.dtype) for each in types]
     with tracing():
-        return Body(FlowGraph(inputs, function(*inputs), "body", told=()))
+        return Body(FlowGraph(inputs, function(*inputs), "body", data_sizes=()))
 
 
 def require(what: str, wanted: TensorType, given: TensorType) -> None:

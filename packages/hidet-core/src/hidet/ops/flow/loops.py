@@ -60,14 +60,14 @@ def loop(
         )
     if not symbols(*(size for row in rows for size in row.shape)).isdisjoint(trace.own_sizes(rows)):
         raise NotYet(
-            "the rows of iterations have sizes that data tell in each iteration",
+            "the rows of iterations have data-dependent sizes in each iteration",
             help="pad them to one size in the body",
         )
     with trace.going_on():
         flags = [] if again is None else [flag(again)]
     given = listed(following)
     if rows and limit is None:
-        limit = iterations_told(trace, carried, [*flags, *given], trips, go_on)
+        limit = iteration_count(trace, carried, [*flags, *given], trips, go_on)
         trips, go_on, flags = None, None, []
     stacks = [empty_stack(each.type, limit, device) for each in rows]
     inside = trace.add([each.type for each in stacks])
@@ -101,7 +101,7 @@ def repeated(
     )
 
 
-def iterations_told(
+def iteration_count(
     trace: Trace,
     carried: Sequence[Tensor],
     results: Sequence[Tensor],

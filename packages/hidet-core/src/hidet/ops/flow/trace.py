@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 
 from hidet.errors import BadArgument
 from hidet.graph import Body, FlowGraph, Node, Tensor, recording
-from hidet.graph.body import told_prefix
-from hidet.graph.guards import told_inside
+from hidet.graph.body import data_size_prefix
+from hidet.graph.data_sizes import Within, telling
+from hidet.graph.guards import data_sizes_inside
 from hidet.graph.rewrite import reading
-from hidet.graph.told import Within, telling
 from hidet.ir.expr import Expr, Var
 from hidet.ir.order import producers_first
 from hidet.ir.walk import variables
@@ -49,10 +49,10 @@ class Trace:
 
     def captured(self, results: Sequence[Tensor]) -> Tensors:
         """What of outside these results need, in order of use; numbers are made again inside."""
-        told = telling(results, self.nodes, (), self.within(""))
+        data_sizes = telling(results, self.nodes, (), self.within(""))
         found: dict[Tensor, None] = {}
         seen = set(self.inputs)
-        waiting = [*reversed(results), *(tensor for tensor, _ in told.values())]
+        waiting = [*reversed(results), *(tensor for tensor, _ in data_sizes.values())]
         while waiting:
             tensor = waiting.pop()
             if tensor in seen:
@@ -90,12 +90,14 @@ class Trace:
     def graph(self, results: Sequence[Tensor], captured: Tensors) -> FlowGraph:
         """What the body computes, still of the captured tensors themselves."""
         inputs = (*self.inputs, *captured)
-        told = telling(results, self.nodes, (), self.within(""))
-        prefix = told_prefix(self.nodes([*results, *(tensor for tensor, _ in told.values())]))
-        found, new = told_inside(results, inputs, self.within(prefix))
+        data_sizes = telling(results, self.nodes, (), self.within(""))
+        prefix = data_size_prefix(
+            self.nodes([*results, *(tensor for tensor, _ in data_sizes.values())])
+        )
+        found, new = data_sizes_inside(results, inputs, self.within(prefix))
         outputs = (*(new.get(each, each) for each in results), *found)
         return FlowGraph(
-            (new.get(each, each) for each in inputs), outputs, "body", told=found.values()
+            (new.get(each, each) for each in inputs), outputs, "body", data_sizes=found.values()
         )
 
     def body(self, results: Sequence[Tensor], captured: Tensors) -> Body:

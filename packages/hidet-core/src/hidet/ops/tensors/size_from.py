@@ -7,8 +7,8 @@ from typing import Any
 from hidet.compute.sizes import equal
 from hidet.errors import DtypeMismatch, ShapeMismatch
 from hidet.graph import Tensor
+from hidet.graph.data_sizes import tell
 from hidet.graph.known import known
-from hidet.graph.told import tell
 from hidet.ops.tensors.cast import cast
 from hidet.ops.tensors.shape import reshape
 from hidet.types import Size, i64

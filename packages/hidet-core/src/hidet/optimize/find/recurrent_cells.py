@@ -40,7 +40,7 @@ def recurrent_cells(graph: FlowGraph) -> FlowGraph:
     gates of a cell take turns."""
 
     def change(original: Node, node: Node) -> Sequence[Tensor] | None:
-        if not isinstance(node.op, Loop) or node.op.body.graph.told:
+        if not isinstance(node.op, Loop) or node.op.body.graph.data_sizes:
             return None
         loop = Cells(node)
         return loop.rebuilt() if loop.products or loop.gated else None

@@ -84,7 +84,7 @@ def check_places(name: str, plan: Plan, after: int) -> None:
 
 def check_handed(where: str, then: Then, plan: Plan, following: Plan) -> None:
     """Refuse a plan that follows another one with sizes or tensors that this has not."""
-    names = [each.name for each in then.told]
+    names = [each.name for each in then.data_sizes]
     known = [*plan.symbols, *plan.given]
     if len({*names, *known}) < len(names) + len(known):
         raise BadArchive(f"{where} has two sizes of one name")
@@ -92,10 +92,12 @@ def check_handed(where: str, then: Then, plan: Plan, following: Plan) -> None:
         raise BadArchive(f"{where} is a plan for {following.target} that has sizes of its own")
     if not set(following.given) <= {*names, *known}:
         raise BadArchive(f"{where} is a plan of sizes {following.given}, which nobody tells it")
-    roles = {plan.buffers[each].role for each in (*then.handed, *(t.buffer for t in then.told))}
+    roles = {
+        plan.buffers[each].role for each in (*then.handed, *(t.buffer for t in then.data_sizes))
+    }
     if not roles <= {"input", "output", "weight", "derived"}:
         raise BadArchive(f"{where} gets memory that is not there any more")
-    for each in then.told:
+    for each in then.data_sizes:
         scalar(where, plan.buffers[each.buffer], "int64")
     handed = [plan.buffers[each] for each in then.handed]
     check_types(where, handed, [following.buffers[each] for each in following.inputs])

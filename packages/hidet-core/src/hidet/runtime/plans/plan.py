@@ -273,7 +273,7 @@ class Guard:
 
 
 @dataclass(frozen=True)
-class ToldSize:
+class SizeBuffer:
     """A size of the plans that follow: the i64 in a buffer, once it has been computed. Sizes beyond
     `low` and `high` (None: there is no such limit) are refused, and others than `equals`, if that
     is given: a size over those that are known by then, others that are told with it among them."""
@@ -297,15 +297,15 @@ class Then:
     """
 
     plan: str
-    told: tuple[ToldSize, ...]
+    data_sizes: tuple[SizeBuffer, ...]
     handed: tuple[int, ...]
     results: tuple[int, ...]
     passed: int
 
     def on(self, number: Callable[[int], int]) -> Then:
         """The same on other buffers: `number` gives the new one for each."""
-        told = tuple(replace(each, buffer=number(each.buffer)) for each in self.told)
-        return replace(self, told=told, handed=tuple(map(number, self.handed)))
+        data_sizes = tuple(replace(each, buffer=number(each.buffer)) for each in self.data_sizes)
+        return replace(self, data_sizes=data_sizes, handed=tuple(map(number, self.handed)))
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,9 @@ from hidet.runtime.plans.plan import (
     Repeat,
     Role,
     Scalar,
+    SizeBuffer,
     Step,
     Then,
-    ToldSize,
     arguments,
     is_range,
 )
@@ -93,17 +93,17 @@ class Reader:
         """What follows; what it takes is checked with it (`calls.py`)."""
         where = "what follows the plan"
         fields = self.mapping(data, where)
-        sizes = self.sequence(fields, "told", where)
+        sizes = self.sequence(fields, in_file("data_sizes"), where)
         names = {self.text(self.mapping(each, where).get("name"), where): None for each in sizes}
-        told = tuple(self.told(each, names) for each in sizes)
+        data_sizes = tuple(self.data_sizes(each, names) for each in sizes)
         handed = self.numbers(fields.get("handed"), where)
         results = self.whole(fields.get("results"), where)
         (passed,) = self.whole([fields.get("passed")], where, len_=1)
-        return Then(self.text(fields.get("plan"), where), told, handed, results, passed)
+        return Then(self.text(fields.get("plan"), where), data_sizes, handed, results, passed)
 
-    def told(self, data: Any, names: dict[str, None]) -> ToldSize:
+    def data_sizes(self, data: Any, names: dict[str, None]) -> SizeBuffer:
         """A size that a buffer tells, one of those of these names."""
-        where = "a size that data tell"
+        where = "a data-dependent size"
         fields = self.mapping(data, where)
         name = self.text(fields.get("name"), where)
         (buffer,) = self.numbers([fields.get("buffer")], where)
@@ -114,7 +114,7 @@ class Reader:
             self.relation(each, known, where)
             for each in self.sequence({"holds": [], **fields}, "holds", where)
         )
-        return ToldSize(name, buffer, *limits, equals, holds)
+        return SizeBuffer(name, buffer, *limits, equals, holds)
 
     def relation(self, data: Any, known: Mapping[str, Any], where: str) -> Relation:
         """What has to hold of sizes."""

@@ -9,8 +9,8 @@ from typing import Protocol, TypeAlias
 
 from hidet.errors import BadArchive
 from hidet.runtime.binding.bound import BoundPlan, body, check_handed
+from hidet.runtime.binding.data_sizes import read_sizes
 from hidet.runtime.binding.memory import Allocator
-from hidet.runtime.binding.told import told_sizes
 from hidet.runtime.devices.view import View
 from hidet.runtime.plans.plan import Plan, Then
 
@@ -95,7 +95,7 @@ class Chain:
         plan = bound.plan
         at = dict(zip((*plan.inputs, *plan.outputs), addresses, strict=True))
         at |= self.constants(bound)
-        sizes = told_sizes(then, at, bound.sizes, self.device, stream)
+        sizes = read_sizes(then, at, bound.sizes, self.device, stream)
         return self.program(bound, then, sizes), [at[each] for each in then.handed]
 
     def program(self, before: BoundPlan, then: Then, sizes: Mapping[str, int]) -> NextProgram:

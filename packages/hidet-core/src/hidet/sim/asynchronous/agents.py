@@ -135,9 +135,9 @@ def launched(
     actors = issuing_actors(simt, rows)
     slot = int(simt.slot[rows[0]])
     cluster = slot // simt.team.cluster
-    told = [clocks.told(cluster, actor) for actor in actors]
-    width = min(each.shape[1] for each in told)
-    clock = np.minimum.reduce([each[:, :width] for each in told])
+    published = [clocks.published(cluster, actor) for actor in actors]
+    width = min(each.shape[1] for each in published)
+    clock = np.minimum.reduce([each[:, :width] for each in published])
     owner = owner_of(simt, rows, group)
     thread = int(simt.number[rows[0]])
     agent = clocks.begin(kind, thread, cluster, simt.site, clock, owner)

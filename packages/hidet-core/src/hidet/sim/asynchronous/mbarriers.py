@@ -45,7 +45,7 @@ class Mbarrier:
     """Bytes that this phase still expects; negative if some came before they were expected."""
     fenced: bool = False
     """Whether the initialisation was made visible to asynchronous operations and the cluster."""
-    told: Array = field(default_factory=lambda: np.zeros((3, 1), np.int64))
+    published: Array = field(default_factory=lambda: np.zeros((3, 1), np.int64))
     """What those who arrived in this phase pass on."""
     completed: list[Agent] = field(default_factory=list)
     """Operations that completed in this phase."""

@@ -93,15 +93,15 @@ def tell(simt: SimtGroup, barrier: Mbarrier, rows: Array) -> None:
     mask[rows] = True
     slots, actors, _ = simt.actors(mask)
     for slot, actor in zip(slots, actors, strict=True):
-        join(barrier, simt.clocks.told(int(slot) // simt.team.cluster, int(actor)))
+        join(barrier, simt.clocks.published(int(slot) // simt.team.cluster, int(actor)))
 
 
 def join(barrier: Mbarrier, known: Array) -> None:
     """Enter what somebody knows into the current phase."""
     width = known.shape[1]
-    have = barrier.told
+    have = barrier.published
     if have.shape[1] < width:
-        have = barrier.told = np.pad(have, ((0, 0), (0, width - have.shape[1])))
+        have = barrier.published = np.pad(have, ((0, 0), (0, width - have.shape[1])))
     np.maximum(have[:, :width], known, out=have[:, :width])
 
 
@@ -113,11 +113,11 @@ def advance(simt: SimtGroup, barrier: Mbarrier) -> None:
     for agent in barrier.completed:
         for number in (agent.number, agent.number - 1):
             clocks.complete(number, barrier.channel, clocks.now)
-    clocks.learn(cluster, barrier.channel, barrier.told)
+    clocks.learn(cluster, barrier.channel, barrier.published)
     clocks.seen[:, cluster, barrier.channel, barrier.channel] = clocks.tick()
     barrier.phase += 1
     barrier.pending = barrier.count
-    barrier.told, barrier.completed = np.zeros((3, 1), np.int64), []
+    barrier.published, barrier.completed = np.zeros((3, 1), np.int64), []
 
 
 # ---- waiting ------------------------------------------------------------------------------------

@@ -36,15 +36,15 @@ def pass_on(
     rows = np.arange(simt.count)[simt.lanes(mask)]
     if buffer.scope is Scope.GLOBAL:
         pass_to_blocks(simt, buffer, rows, at, reads, writes)
-    told, clocks = simt.run.handover, simt.clocks
-    if not told.released:
+    published, clocks = simt.run.handover, simt.clocks
+    if not published.released:
         return
     slots, actors, firsts = simt.actors(mask)
     named = dict(zip(firsts.tolist(), zip(slots, actors, strict=True), strict=True))
     for row, place in zip(rows.tolist(), at.tolist(), strict=True):
         slot, actor = named[row] if row in named else named[row // WARP * WARP]
         me = int(slot) // clocks.team.cluster, int(actor)
-        told.touch(clocks, me, (id(buffer), place), reads, writes)
+        published.touch(clocks, me, (id(buffer), place), reads, writes)
 
 
 # ---- between clusters ----------------------------------------------------------------------------

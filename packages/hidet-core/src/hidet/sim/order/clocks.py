@@ -100,7 +100,7 @@ class Clocks:
 
     # ---- synchronisation -------------------------------------------------------------------------
 
-    def told(self, cluster: int, actor: int) -> Array:
+    def published(self, cluster: int, actor: int) -> Array:
         """(spaces, actors): what `actor` passes on to those who synchronise with it now."""
         known: Array = self.seen[:, cluster, actor].copy()
         own = [actor]
@@ -152,7 +152,7 @@ class Clocks:
         clusters = slots // self.team.cluster
         if self.lanes:
             for cluster, actor in zip(clusters, actors, strict=True):
-                self.learn(int(cluster), int(actor), self.told(int(cluster), int(actor)))
+                self.learn(int(cluster), int(actor), self.published(int(cluster), int(actor)))
         own = self.seen[:, clusters, actors, actors]
         self.seen[:, clusters, actors, actors] = np.maximum(own, self.fenced[:, clusters, actors])
         self.seen[GENERIC, clusters, actors, actors] = now

@@ -36,7 +36,7 @@ class Handover:
                 known = self.pending.pop((clocks.team.first, *each), None)
                 if known is not None:
                     clocks.learn(*me, known)
-            self.released[clocks.team.first, *me] = clocks.told(*me)
+            self.released[clocks.team.first, *me] = clocks.published(*me)
 
     def touch(
         self, clocks: Clocks, actor: Actor, element: tuple[int, int], reads: bool, writes: bool

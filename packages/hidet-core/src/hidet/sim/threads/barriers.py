@@ -137,7 +137,7 @@ def lanes(simt: SimtGroup, mask: Mask) -> None:
         cluster = slot // clocks.team.cluster
         actors = [clocks.lane_actor(int(simt.thread[row]), slot) for row in rows]
         clocks.tick()
-        known = np.max([clocks.told(cluster, actor) for actor in actors], axis=0)
+        known = np.max([clocks.published(cluster, actor) for actor in actors], axis=0)
         for actor in actors:
             clocks.learn(cluster, actor, known)
 
@@ -149,7 +149,7 @@ class Named:
     threads: int = 0
     expected: int = 0
     generation: int = 0
-    told: list[Array] = field(default_factory=list)
+    published: list[Array] = field(default_factory=list)
     """What those who arrived know."""
     waiting: list[int] = field(default_factory=list)
     """Warps, as actors of the clocks."""
@@ -189,7 +189,7 @@ def arrive(
     clocks.tick()
     barrier.expected = threads
     barrier.threads += 32 * len(warps)
-    barrier.told += [clocks.told(cluster, warp) for warp in warps]
+    barrier.published += [clocks.published(cluster, warp) for warp in warps]
     barrier.waiting += warps if wait else []
     if barrier.threads > threads:
         simt.fault(
@@ -198,9 +198,9 @@ def arrive(
             int(np.argmax(mask)),
         )
     if barrier.threads == threads:
-        for known in barrier.told:
+        for known in barrier.published:
             for warp in barrier.waiting:
                 clocks.learn(cluster, warp, known)
-        barrier.threads, barrier.told, barrier.waiting = 0, [], []
+        barrier.threads, barrier.published, barrier.waiting = 0, [], []
         barrier.generation += 1
         clocks.tick()

@@ -24,7 +24,7 @@ class Meeting:
 
     ticket: Array
     """The generation that each thread has arrived in and not waited for."""
-    told: list[Array] = field(default_factory=list)
+    published: list[Array] = field(default_factory=list)
     """What those who arrived in this generation release."""
     passed: Array | None = None
     """What those of the last generation released."""
@@ -67,9 +67,9 @@ def arrive(simt: SimtGroup, mask: Mask, release: bool) -> None:
         meeting.ticket[numbers] = meeting.generation
         _, actors, _ = simt.actors(only(simt, rows))
         if release:
-            meeting.told += [clocks.told(cluster, int(actor)) for actor in actors]
+            meeting.published += [clocks.published(cluster, int(actor)) for actor in actors]
         else:
-            meeting.told += fenced(simt, rows, cluster, actors)
+            meeting.published += fenced(simt, rows, cluster, actors)
         advance(simt, cluster, meeting)
     simt.run.progress += 1
 
@@ -132,11 +132,11 @@ def advance(simt: SimtGroup, cluster: int, meeting: Meeting) -> None:
         there = other.everyone & ~other.exited & (other.slot // simt.team.cluster == cluster)
         if (meeting.ticket[inside(other)[there]] != meeting.generation).any():
             return
-    width = max((each.shape[1] for each in meeting.told), default=1)
+    width = max((each.shape[1] for each in meeting.published), default=1)
     meeting.passed = np.zeros((3, width), np.int64)
-    for each in meeting.told:
+    for each in meeting.published:
         np.maximum(meeting.passed[:, : each.shape[1]], each, out=meeting.passed[:, : each.shape[1]])
-    meeting.told = []
+    meeting.published = []
     meeting.generation += 1
     simt.clocks.tick()
     simt.run.progress += 1

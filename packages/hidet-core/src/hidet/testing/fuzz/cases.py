@@ -57,8 +57,8 @@ MAKERS: Makers = (
 TYPES: tuple[DType, ...] = (f32, f32, f32, f16, f16, bf16, bf16, f64)
 DYNAMIC = 0.2
 """How many graphs have sizes that a call brings."""
-TOLD = 0.25
-"""How many of the graphs with regions have sizes that data tell."""
+DATA_SIZES = 0.25
+"""How many of the graphs with regions have data-dependent sizes."""
 TRIES = 12
 WEIGHTED = frozenset({"conv", "linear", "matmul"})
 """Operators whose second operand is a weight in most models."""
@@ -91,7 +91,7 @@ def random_case(
     """The graph of a number: always the same one; no tensor has more than `largest` elements.
 
     New tensors are of one of `types`. So many of all graphs as `dynamic` says are called twice,
-    with different sizes. With `regions` each has control flow, and some have sizes that data tell.
+    with different sizes. With `regions` each has control flow, and some have data-dependent sizes.
     """
     random = Random(seed)
     grows = random.random() < dynamic
@@ -105,7 +105,7 @@ def random_case(
     ends = outputs(pool, 1.0 if regions else 0.7)
     graph = trace_from(ends, [each.tensor for each in pool.sources])
     # Other data tell other sizes.
-    sizes += sizes if graph.told and not grows else []
+    sizes += sizes if graph.data_sizes and not grows else []
     calls = [
         tuple(each.array(call, known) for each in pool.sources) for call, known in enumerate(sizes)
     ]
@@ -117,7 +117,7 @@ def plan(random: Random, regions: bool) -> list[Makers]:
     if not regions:
         return [MAKERS] * random.randint(*STEPS)
     steps = [MAKERS] * random.randint(*REGION_STEPS)
-    if random.random() < TOLD:
+    if random.random() < DATA_SIZES:
         steps.insert(random.randint(0, len(steps)), selected.MAKERS)
     steps.insert(random.randint(0, len(steps)), control.MAKERS)
     return steps
@@ -125,10 +125,10 @@ def plan(random: Random, regions: bool) -> list[Makers]:
 
 def is_sound(graph: FlowGraph, arrays: Sequence[Array]) -> bool:
     """Whether a call means something: what is empty has no greatest element."""
-    if not graph.told:
+    if not graph.data_sizes:
         return True
     given = dict(zip(graph.inputs, arrays, strict=True))
-    values = Values(given, tellers=graph.tellers)
+    values = Values(given, size_sources=graph.size_sources)
     try:
         with np.errstate(all="ignore"):
             values.work_out(graph.outputs)
@@ -142,7 +142,7 @@ def features(graph: FlowGraph) -> set[str]:
     """What of a graph is counted: sizes that a call brings or that data tell, and products whose
     weights come from outside."""
     found = {"sizes of calls"} if graph.symbols else set()
-    found |= {"sizes that data tell"} if graph.told else set()
+    found |= {"data-dependent sizes"} if graph.data_sizes else set()
     given = set(graph.inputs)
     weights = (node.inputs[1] for node in graph.nodes if node.op.name in WEIGHTED)
     return found | ({"weights from outside"} if not given.isdisjoint(weights) else set())

@@ -47,9 +47,9 @@ def judged(cases: Sequence[Case], target: str = "") -> list[Verdict]:
     found = {case.seed: Verdict(case) for case in cases}
     for way in WAYS:
         left = [case for case in cases if not found[case.seed].kind]
-        # Sizes that data tell have the same names in all graphs.
-        alone = [[case] for case in left if case.graph.told]
-        for group in (*alone, [case for case in left if not case.graph.told]):
+        # Data-dependent sizes have the same names in all graphs.
+        alone = [[case] for case in left if case.graph.data_sizes]
+        for group in (*alone, [case for case in left if not case.graph.data_sizes]):
             for verdict in attempted(group, way, target):
                 found[verdict.case.seed] = verdict
     return list(found.values())
@@ -118,7 +118,7 @@ def differences(case: Case, calls: Sequence[Sequence[Array]]) -> str:
     for number, found in enumerate(calls):
         given = dict(zip(case.graph.inputs, case.arrays(number), strict=True))
         with np.errstate(all="ignore"):
-            values = Values(given, DRAWS, tellers=case.graph.tellers)
+            values = Values(given, DRAWS, size_sources=case.graph.size_sources)
             values.work_out(case.graph.outputs)
         for place, (tensor, array) in enumerate(zip(case.graph.results, found, strict=True)):
             problem = difference(values, tensor, array)

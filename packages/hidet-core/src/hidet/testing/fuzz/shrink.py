@@ -56,8 +56,8 @@ def simpler(case: Case) -> Iterator[Case]:
 
 def with_outputs(case: Case, outputs: Sequence[Tensor]) -> Case:
     """The part of the graph that gives these outputs."""
-    tellers = case.graph.tellers.values()
-    return without_unread(case, case.graph.with_outputs([*outputs, *tellers]), case.calls)
+    size_sources = case.graph.size_sources.values()
+    return without_unread(case, case.graph.with_outputs([*outputs, *size_sources]), case.calls)
 
 
 def with_input(case: Case, tensor: Tensor) -> Case:
@@ -72,14 +72,14 @@ def with_input(case: Case, tensor: Tensor) -> Case:
     outputs = [new.get(each, each) for each in graph.results if each is not tensor]
     if not outputs:
         raise HidetError("nothing is left")
-    tellers = [new.get(each, each) for each in graph.tellers.values()]
+    size_sources = [new.get(each, each) for each in graph.size_sources.values()]
     calls = []
     for call in case.calls:
         given = dict(zip(graph.inputs, call, strict=True))
-        values = Values(given, tellers=graph.tellers)
+        values = Values(given, size_sources=graph.size_sources)
         values.work_out([tensor])
         calls.append((*call, np.asarray(values.exact[tensor]).astype(tensor.dtype.numpy)))
-    smaller = graph.with_outputs([*outputs, *tellers], [*graph.inputs, fresh])
+    smaller = graph.with_outputs([*outputs, *size_sources], [*graph.inputs, fresh])
     return without_unread(case, smaller, tuple(calls))
 
 

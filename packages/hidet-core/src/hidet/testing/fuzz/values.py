@@ -16,11 +16,11 @@ import numpy as np
 
 from hidet.compute.sizes import numbers
 from hidet.graph.body import Region
+from hidet.graph.data_sizes import size_source, sizes_in
 from hidet.graph.evaluate import bind, learn, refer, resolved, widened
 from hidet.graph.flow import FlowGraph, sorted_nodes
 from hidet.graph.operator import Op
 from hidet.graph.tensor import Node, Tensor
-from hidet.graph.told import sizes_in, teller
 from hidet.ir.expr import Expr, Var
 from hidet.ir.walk import variables
 from hidet.types import DType, Size, f32
@@ -53,14 +53,18 @@ class Values:
         given: Mapping[Tensor, Array],
         draws: int = 1,
         seed: int = 0,
-        tellers: Mapping[Var, Tensor] = NOTHING,
+        size_sources: Mapping[Var, Tensor] = NOTHING,
     ) -> None:
         self.symbols: dict[Var, Expr] = {}
         self.exact: dict[Tensor, Array] = {}
         self.noisy: dict[Tensor, list[Array]] = {}
         self.rounded: set[Tensor] = set()
         """The tensors whose values depend on how something was rounded."""
-        self.draws, self.random, self.tellers = draws, np.random.default_rng(seed), tellers
+        self.draws, self.random, self.size_sources = (
+            draws,
+            np.random.default_rng(seed),
+            size_sources,
+        )
         for tensor, array in given.items():
             self.give(tensor, array)
 
@@ -83,7 +87,7 @@ class Values:
 
     def learn(self, size: Var) -> None:
         """Find a size that a tensor tells."""
-        tensor = self.tellers.get(size, teller(size))
+        tensor = self.size_sources.get(size, size_source(size))
         if size not in self.symbols and tensor is not None:
             self.work_out([tensor])
             learn(size, self.exact[tensor], self.symbols)
@@ -115,7 +119,7 @@ class Values:
 
     def carried_on(self, graph: FlowGraph, *arrays: Array) -> tuple[Array, ...]:
         """What a body may give: each of its operators rounds."""
-        inside = Values({}, 1, int(self.random.integers(1 << 30)), graph.tellers)
+        inside = Values({}, 1, int(self.random.integers(1 << 30)), graph.size_sources)
         for tensor, array in zip(graph.inputs, arrays, strict=True):
             inside.give(tensor, np.asarray(array))
         inside.work_out(graph.outputs)

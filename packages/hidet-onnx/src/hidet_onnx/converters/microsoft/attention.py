@@ -19,7 +19,7 @@ from hidet_onnx.converters.attention import (
     scores_of,
 )
 from hidet_onnx.converters.here import here
-from hidet_onnx.converters.microsoft.caches import told, written
+from hidet_onnx.converters.microsoft.caches import data_sizes, written
 from hidet_onnx.converters.microsoft.masks import kept_keys, with_padding
 from hidet_onnx.converters.table import microsoft
 
@@ -163,7 +163,7 @@ class Known:
         keys, values = k, v
         if past_key is not None and past_value is not None and length is not None:
             past = ops.reshape(ops.cast(length, i64), (1, 1, 1, 1))
-            total = tidy(told(length) + k.shape[2])
+            total = tidy(data_sizes(length) + k.shape[2])
             k = written(past_key, k, past, past_key.shape[2])
             v = written(past_value, v, past, past_value.shape[2])
             keys, values = (ops.slice(each, 2, 0, total) for each in (k, v))

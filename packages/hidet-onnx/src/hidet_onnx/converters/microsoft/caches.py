@@ -21,7 +21,7 @@ def written(past: Tensor, fresh: Tensor, start: Tensor, rows: Size) -> Tensor:
     return ops.tensor_scatter(longer, fresh, ops.reshape(start, (-1,)))
 
 
-def told(length: Tensor) -> Size:
+def data_sizes(length: Tensor) -> Size:
     """The one element as a size, which a call reads where nobody knows it before.
 
     An input is read, too: a compiled form for each length would be another at each token.

@@ -20,7 +20,7 @@ from hidet_onnx.converters.attention import (
     scores_of,
 )
 from hidet_onnx.converters.here import here
-from hidet_onnx.converters.microsoft.caches import told, whole, written
+from hidet_onnx.converters.microsoft.caches import data_sizes, whole, written
 from hidet_onnx.converters.microsoft.masks import by_sample
 from hidet_onnx.converters.table import microsoft
 
@@ -65,7 +65,7 @@ def group_query_attention(
         q, k = (rotated(each, c, d, turned, bool(rotary_interleaved)) for each in (q, k))
     keys, values = k, v
     if past_key is not None and past_value is not None and isinstance(start, Tensor):
-        count = whole(past_key.shape[2], told(total_length))
+        count = whole(past_key.shape[2], data_sizes(total_length))
         keys = written(past_key, k, start, count)
         values = written(past_value, v, start, count)
     valid = None if causal else ops.add(lengths, 1)

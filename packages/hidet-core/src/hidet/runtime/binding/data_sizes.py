@@ -9,7 +9,7 @@ from hidet.errors import Capturing, ShapeMismatch
 from hidet.runtime.binding.bound import between, spelled
 from hidet.runtime.devices.driver import call
 from hidet.runtime.devices.stream import is_capturing
-from hidet.runtime.plans.plan import Then, ToldSize
+from hidet.runtime.plans.plan import SizeBuffer, Then
 from hidet.runtime.plans.sizes import evaluate
 from hidet.runtime.plans.variants import holds
 
@@ -17,7 +17,7 @@ MOST = 2**31 - 1
 """The greatest size of an axis."""
 
 
-def told_sizes(
+def read_sizes(
     then: Then,
     addresses: Mapping[int, int],
     sizes: Mapping[str, int],
@@ -30,12 +30,12 @@ def told_sizes(
     On a GPU all are copied on the stream, and the host waits for them once. ShapeMismatch names one
     that is beyond its limits, or is not the size that it has to be.
     """
-    if not then.told:
+    if not then.data_sizes:
         return dict(sizes)
     read = read_host if device == "cpu" else read_device
-    numbers = read([addresses[each.buffer] for each in then.told], stream)
-    found = {**sizes, **{each.name: n for each, n in zip(then.told, numbers, strict=True)}}
-    for each, number in zip(then.told, numbers, strict=True):
+    numbers = read([addresses[each.buffer] for each in then.data_sizes], stream)
+    found = {**sizes, **{each.name: n for each, n in zip(then.data_sizes, numbers, strict=True)}}
+    for each, number in zip(then.data_sizes, numbers, strict=True):
         check(each, number, found)
     return found
 
@@ -61,7 +61,7 @@ def read_device(addresses: Sequence[int], stream: int) -> list[int]:
     return list(found)
 
 
-def check(size: ToldSize, number: int, sizes: Mapping[str, int]) -> None:
+def check(size: SizeBuffer, number: int, sizes: Mapping[str, int]) -> None:
     """Raise unless a size is within its limits, and what it has to be."""
     if not size.low <= number <= (MOST if size.high is None else size.high):
         raise ShapeMismatch(
@@ -69,9 +69,9 @@ def check(size: ToldSize, number: int, sizes: Mapping[str, int]) -> None:
             f"{between(size.low, MOST if size.high is None else size.high)}"
         )
     if size.equals is not None and (wanted := evaluate(size.equals, sizes)) != number:
-        told = "" if isinstance(size.equals, int) else f"{spelled(size.equals)} = "
+        data_sizes = "" if isinstance(size.equals, int) else f"{spelled(size.equals)} = "
         raise ShapeMismatch(
-            f"the data give `{size.name}` = {number}, which has to be {told}{wanted}"
+            f"the data give `{size.name}` = {number}, which has to be {data_sizes}{wanted}"
         )
     for one in size.holds:
         if not holds(one, sizes):

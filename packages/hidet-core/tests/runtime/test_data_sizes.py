@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from hidet.errors import BadArchive, Capturing, ShapeMismatch
 from hidet.runtime import Archive, Executor, Plan
-from hidet.runtime.binding import told
+from hidet.runtime.binding import data_sizes
+from hidet.runtime.binding.data_sizes import read_sizes
 from hidet.runtime.binding.memory import array_of, to_device
-from hidet.runtime.binding.told import told_sizes
 from hidet.runtime.plans.calls import MAX_STAGES, check_calls
-from hidet.runtime.plans.plan import Then, ToldSize
+from hidet.runtime.plans.plan import SizeBuffer, Then
 from hidet.runtime.plans.plan_reader import read_plan
 from hidet.runtime.plans.sizes import Relation
 from hidet.sim import empty
@@ -24,7 +24,7 @@ from .conftest import buffer
 
 SYMBOLS = {"n": (0, 0)}
 X, COUNT = buffer("x", "input", "n"), buffer("count", "input", dtype="int64")
-THEN = Then("main.then", (ToldSize("u0", 1, 0, 9),), (0,), (0,), 0)
+THEN = Then("main.then", (SizeBuffer("u0", 1, 0, 9),), (0,), (0,), 0)
 MAIN = Plan("cpu", (X, COUNT), (), (0, 1), (), SYMBOLS, then=THEN)
 NEXT = Plan("cpu", (X, buffer("output0", "output", "u0", "n")), (), (0,), (1,), given=("n", "u0"))
 PLANS = {"main": MAIN, "main.then": NEXT}
@@ -50,9 +50,9 @@ def following(**fields):
         (changed(plan="other"), "there is no plan 'other'"),
         (changed(plan="main"), "run by two steps"),
         ({"main": replace(MAIN, then=None), "main.then": NEXT}, "nothing runs the plans main.then"),
-        (changed(told=(ToldSize("n", 1), *THEN.told)), "two sizes of one name"),
-        (changed(told=(ToldSize("u0", 0),)), "decides by float32"),
-        (changed(told=()), "which nobody tells it"),
+        (changed(data_sizes=(SizeBuffer("n", 1), *THEN.data_sizes)), "two sizes of one name"),
+        (changed(data_sizes=(SizeBuffer("u0", 0),)), "decides by float32"),
+        (changed(data_sizes=()), "which nobody tells it"),
         (changed(handed=()), "other tensors than that takes"),
         (changed(handed=(1,)), "other tensors than that takes"),
         (changed(results=(1,)), "have no places"),
@@ -149,56 +149,56 @@ def test_memory_of_another_size_than_a_plan_takes_is_refused():
 def test_sizes_beyond_their_limits_are_refused(number):
     memory = ctypes.c_int64(number)
     with pytest.raises(ShapeMismatch, match=f"`u0` = {number}, a size that has to be at most 9"):
-        told_sizes(THEN, {1: ctypes.addressof(memory)}, {}, "cpu", 0)
+        read_sizes(THEN, {1: ctypes.addressof(memory)}, {}, "cpu", 0)
 
 
 def test_a_size_that_has_to_be_another_one_is_checked():
     memory = ctypes.c_int64(6)
-    then = replace(THEN, told=(ToldSize("u0", 1, equals=["*", "n", 2]),))
+    then = replace(THEN, data_sizes=(SizeBuffer("u0", 1, equals=["*", "n", 2]),))
     at = {1: ctypes.addressof(memory)}
-    assert told_sizes(then, at, {"n": 3}, "cpu", 0) == {"n": 3, "u0": 6}
+    assert read_sizes(then, at, {"n": 3}, "cpu", 0) == {"n": 3, "u0": 6}
     with pytest.raises(ShapeMismatch, match=r"`u0` = 6, which has to be \(n \* 2\) = 8"):
-        told_sizes(then, at, {"n": 4}, "cpu", 0)
+        read_sizes(then, at, {"n": 4}, "cpu", 0)
 
 
 def test_a_size_may_have_to_be_one_that_is_told_with_it():
     memory = (ctypes.c_int64 * 2)(6, 3)
-    sizes = (ToldSize("u0", 1, equals=["*", "u1", 2]), ToldSize("u1", 1))
-    then = replace(THEN, told=sizes)
+    sizes = (SizeBuffer("u0", 1, equals=["*", "u1", 2]), SizeBuffer("u1", 1))
+    then = replace(THEN, data_sizes=sizes)
     assert read_plan(json.loads(json.dumps(replace(MAIN, then=then).to_json()))).then == then
-    then = replace(then, told=(sizes[0], replace(sizes[1], buffer=2)))
+    then = replace(then, data_sizes=(sizes[0], replace(sizes[1], buffer=2)))
     at = {1: ctypes.addressof(memory), 2: ctypes.addressof(memory) + 8}
-    assert told_sizes(then, at, {"n": 3}, "cpu", 0) == {"n": 3, "u0": 6, "u1": 3}
+    assert read_sizes(then, at, {"n": 3}, "cpu", 0) == {"n": 3, "u0": 6, "u1": 3}
     memory[1] = 4
     with pytest.raises(ShapeMismatch, match=r"`u0` = 6, which has to be \(u1 \* 2\) = 8"):
-        told_sizes(then, at, {}, "cpu", 0)
+        read_sizes(then, at, {}, "cpu", 0)
 
 
 def test_relations_of_sizes_are_checked():
     memory = (ctypes.c_int64 * 2)(6, 3)
     holds = (Relation("u1", "<=", "u0"), Relation(["%", "u0", 3], "==", 0))
-    then = replace(THEN, told=(ToldSize("u0", 1, holds=holds), ToldSize("u1", 1)))
+    then = replace(THEN, data_sizes=(SizeBuffer("u0", 1, holds=holds), SizeBuffer("u1", 1)))
     assert read_plan(json.loads(json.dumps(replace(MAIN, then=then).to_json()))).then == then
-    then = replace(then, told=(then.told[0], replace(then.told[1], buffer=2)))
+    then = replace(then, data_sizes=(then.data_sizes[0], replace(then.data_sizes[1], buffer=2)))
     at = {1: ctypes.addressof(memory), 2: ctypes.addressof(memory) + 8}
-    assert told_sizes(then, at, {}, "cpu", 0) == {"u0": 6, "u1": 3}
+    assert read_sizes(then, at, {}, "cpu", 0) == {"u0": 6, "u1": 3}
     memory[1] = 7
     with pytest.raises(ShapeMismatch, match="u1 = 7 and u0 = 6, where u1 <= u0 has to hold"):
-        told_sizes(then, at, {}, "cpu", 0)
+        read_sizes(then, at, {}, "cpu", 0)
     memory[:] = 4, 3
     with pytest.raises(ShapeMismatch, match=r"\(u0 % 3\) = 1 and 0 = 0, where .* == 0 has"):
-        told_sizes(then, at, {}, "cpu", 0)
+        read_sizes(then, at, {}, "cpu", 0)
     bad = replace(
-        MAIN, then=replace(THEN, told=(ToldSize("u0", 1, holds=(Relation("u0", "<", 1),)),))
+        MAIN, then=replace(THEN, data_sizes=(SizeBuffer("u0", 1, holds=(Relation("u0", "<", 1),)),))
     )
     with pytest.raises(BadArchive, match="has a relation <"):
         read_plan(json.loads(json.dumps(bad.to_json())))
 
 
 def test_nobody_reads_sizes_while_a_cuda_graph_is_captured(monkeypatch):
-    monkeypatch.setattr(told, "is_capturing", lambda stream: True)
+    monkeypatch.setattr(data_sizes, "is_capturing", lambda stream: True)
     with pytest.raises(Capturing, match="cannot be captured into a CUDA graph"):
-        told_sizes(THEN, {1: 0}, {}, "cuda:0", 7)
+        read_sizes(THEN, {1: 0}, {}, "cuda:0", 7)
 
 
 def test_a_gpu_copies_all_sizes_and_waits_once(monkeypatch):
@@ -211,9 +211,9 @@ def test_a_gpu_copies_all_sizes_and_waits_once(monkeypatch):
             assert stream == 3
             ctypes.memmove(target, source, nbytes)
 
-    monkeypatch.setattr(told, "is_capturing", lambda stream: False)
-    monkeypatch.setattr(told, "call", call)
-    then = replace(THEN, told=(ToldSize("u0", 1), ToldSize("u1", 2)))
+    monkeypatch.setattr(data_sizes, "is_capturing", lambda stream: False)
+    monkeypatch.setattr(data_sizes, "call", call)
+    then = replace(THEN, data_sizes=(SizeBuffer("u0", 1), SizeBuffer("u1", 2)))
     at = {1: ctypes.addressof(memory), 2: ctypes.addressof(memory) + 8}
-    assert told_sizes(then, at, {"n": 2}, "cuda:0", 3) == {"n": 2, "u0": 5, "u1": 7}
+    assert read_sizes(then, at, {"n": 2}, "cuda:0", 3) == {"n": 2, "u0": 5, "u1": 7}
     assert calls == ["cuMemcpyDtoHAsync", "cuMemcpyDtoHAsync", "cuStreamSynchronize"]

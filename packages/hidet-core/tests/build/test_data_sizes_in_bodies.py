@@ -1,4 +1,4 @@
-"""Sizes that data tell inside of branches and loops: a body is a chain of plans."""
+"""Data-dependent sizes inside of branches and loops: a body is a chain of plans."""
 
 import numpy as np
 import pytest
@@ -119,9 +119,9 @@ def test_sizes_of_sizes_and_loops_within_loops(target):
     check(graph, target, values(9))
     (loop,) = [node for node in graph.nodes if node.op.name == "loop"]
     (body,) = bodies_of(loop.op)
-    assert [each.size.name for each in body.graph.told] == ["body2.u0", "body2.u1"]
+    assert [each.size.name for each in body.graph.data_sizes] == ["body2.u0", "body2.u1"]
     inside = [each for node in body.graph.nodes for each in bodies_of(node.op)]
-    assert [each.size.name for each in inside[0].graph.told] == ["body1.u0"]
+    assert [each.size.name for each in inside[0].graph.data_sizes] == ["body1.u0"]
 
 
 @TARGETS
@@ -230,7 +230,7 @@ def test_branches_give_results_of_other_sizes(target):
         ],
         [x],
     )
-    assert [each.size.name for each in graph.told] == ["u0", "u1"]
+    assert [each.size.name for each in graph.data_sizes] == ["u0", "u1"]
     for n in sizes(target):
         given = np.abs(values(3 * n)).reshape(n, 3) * 0.3
         check(graph, target, given)

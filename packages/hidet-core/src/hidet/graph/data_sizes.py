@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Literal, TypeAlias
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
-from hidet.compute.guards import TOLD, assumptions, known_late
+from hidet.compute.guards import DATA_SIZES, assumptions, known_late
 from hidet.compute.sizes import tidy
 from hidet.errors import BadArgument, Place
 from hidet.errors.place import here
@@ -57,7 +57,7 @@ class Relation:
 
 
 @dataclass(frozen=True)
-class Told:
+class DataSize:
     """A size that a tensor tells: an integer without axes, within limits, needed at `place`."""
 
     size: Var
@@ -84,7 +84,7 @@ class Within:
 
 
 _numbers = count()
-_told: WeakKeyDictionary[Var, tuple[Tensor, Told]] = WeakKeyDictionary()
+_data_sizes: WeakKeyDictionary[Var, tuple[Tensor, DataSize]] = WeakKeyDictionary()
 _sizes: WeakValueDictionary[int, Var] = WeakValueDictionary()
 """By the identity of what tells them, which lives as long as they do."""
 
@@ -94,32 +94,32 @@ def tell(tensor: Tensor, name: str, limits: Limits) -> Var:
     found = _sizes.get(id(tensor))
     if found is None:
         found = known_late(Var(f"{name}.{next(_numbers)}", i32))
-        _told[found] = tensor, Told(found, limits, here(), found)
+        _data_sizes[found] = tensor, DataSize(found, limits, here(), found)
         _sizes[id(tensor)] = found
-        TOLD.add(found)
+        DATA_SIZES.add(found)
     return found
 
 
 def read_beside(size: Var, other: Var) -> None:
     """Let calls that read a size read another one too, and check what it was taken to be."""
-    tensor, told = _told[size]
-    _told[size] = tensor, replace(told, beside=(*told.beside, other))
+    tensor, data_sizes = _data_sizes[size]
+    _data_sizes[size] = tensor, replace(data_sizes, beside=(*data_sizes.beside, other))
 
 
-def teller(size: Var) -> Tensor | None:
+def size_source(size: Var) -> Tensor | None:
     """What tells a size of a trace; None of other sizes."""
-    found = _told.get(size)
+    found = _data_sizes.get(size)
     return None if found is None else found[0]
 
 
 def require(left: Size, sign: Sign, right: Size) -> None:
-    """Let each call check a relation of sizes that data tell, as soon as all of them were read: a
+    """Let each call check a relation of data-dependent sizes, as soon as all of them were read: a
     ShapeMismatch where it does not hold. Nothing is checked of sizes that no shape mentions."""
     relation = Relation(left, sign, right)
     for var in relation.symbols:
-        if var in _told:
-            tensor, told = _told[var]
-            _told[var] = tensor, replace(told, holds=(*told.holds, relation))
+        if var in _data_sizes:
+            tensor, data_sizes = _data_sizes[var]
+            _data_sizes[var] = tensor, replace(data_sizes, holds=(*data_sizes.holds, relation))
 
 
 def sizes_in(node: Node) -> list[Var]:
@@ -138,7 +138,7 @@ def found_in(
     nodes: Callable[..., list[Node]],
     sizes: Mapping[Var, Size] = NO_SIZES,
     within: Within | None = None,
-) -> tuple[dict[Tensor, Told], dict[Tensor, Tensor]]:
+) -> tuple[dict[Tensor, DataSize], dict[Tensor, Tensor]]:
     """The sizes that nodes of a trace mention, by what tells them, and what stands for tensors of
     the trace from then on.
 
@@ -146,20 +146,20 @@ def found_in(
     `sizes` others stand, which they have to be. Of a body only those count that it tells `within`.
     """
     given = {var for each in inputs for var in sizes_of(each)}
-    told = telling(outputs, lambda ends: nodes(ends, inputs), given, within)
-    if within is not None and not told:
+    data_sizes = telling(outputs, lambda ends: nodes(ends, inputs), given, within)
+    if within is not None and not data_sizes:
         return {}, {}
-    whole = [*outputs, *(tensor for tensor, _ in told.values())]
+    whole = [*outputs, *(tensor for tensor, _ in data_sizes.values())]
     used, form = {var.name for var in given}, (within.prefix if within else "") + "u{}"
     fresh = (Var(name, i32) for name in map(form.format, count()) if name not in used)
-    now = {var: next(fresh) for var in told}
+    now = {var: next(fresh) for var in data_sizes}
     names: dict[Var, Expr] = {old: wrap(new) for old, new in now.items()}
     put_in = {**names, **{var: substitute(wrap(size), names) for var, size in sizes.items()}}
 
     def renamed(size: Expr) -> Size:
         return tidy(substitute(size, put_in))
 
-    known = {*told, *given}
+    known = {*data_sizes, *given}
     stands: dict[Tensor, Tensor] = {}
     if put_in or assumptions():  # what is assumed may make sizes simpler
         stands = changed(inputs, nodes(whole, inputs), renamed)
@@ -171,7 +171,7 @@ def found_in(
             holds=tuple(one.changed(renamed) for one in each.holds if one.symbols <= known),
             beside=(),
         )
-        for var, (tensor, each) in told.items()
+        for var, (tensor, each) in data_sizes.items()
     }
     return found, stands
 
@@ -181,21 +181,21 @@ def telling(
     nodes: Callable[[Sequence[Tensor]], list[Node]],
     given: Container[Var] = (),
     within: Within | None = None,
-) -> dict[Var, tuple[Tensor, Told]]:
+) -> dict[Var, tuple[Tensor, DataSize]]:
     """The sizes of a trace that nodes mention, but for `given` ones, and what tells each of them,
     for which `nodes` are needed too."""
-    told: dict[Var, tuple[Tensor, Told]] = {}
-    before = -1 if _told else 0  # in most processes there are none
-    while before < len(told):
-        before = len(told)
-        for node in nodes([*outputs, *(tensor for tensor, _ in told.values())]):
-            new = [var for var in needed(sizes_in(node)) if var in _told and var not in given]
-            told.update(
-                (var, _told[var])
+    data_sizes: dict[Var, tuple[Tensor, DataSize]] = {}
+    before = -1 if _data_sizes else 0  # in most processes there are none
+    while before < len(data_sizes):
+        before = len(data_sizes)
+        for node in nodes([*outputs, *(tensor for tensor, _ in data_sizes.values())]):
+            new = [var for var in needed(sizes_in(node)) if var in _data_sizes and var not in given]
+            data_sizes.update(
+                (var, _data_sizes[var])
                 for var in new
-                if within is None or within.is_inside(_told[var][0])
+                if within is None or within.is_inside(_data_sizes[var][0])
             )
-    return told
+    return data_sizes
 
 
 def needed(sizes: Iterable[Var]) -> list[Var]:
@@ -208,17 +208,17 @@ def needed(sizes: Iterable[Var]) -> list[Var]:
         if var not in found:
             found[var] = None
             waiting += variables(wrap(tidy(var))) if var in assumed else ()
-            waiting += _told[var][1].beside if var in _told else ()
+            waiting += _data_sizes[var][1].beside if var in _data_sizes else ()
     return list(found)
 
 
-def told_by(nodes: Iterable[Node], inputs: Iterable[Tensor]) -> list[Var]:
+def data_sizes_among(nodes: Iterable[Node], inputs: Iterable[Tensor]) -> list[Var]:
     """The sizes of a trace that nodes mention of which one of these inputs is needed to tell it."""
-    if not _told:
+    if not _data_sizes:
         return []
-    sizes = dict.fromkeys(var for node in nodes for var in sizes_in(node) if var in _told)
+    sizes = dict.fromkeys(var for node in nodes for var in sizes_in(node) if var in _data_sizes)
     given = set(inputs)
-    return [var for var in sizes if not given.isdisjoint(behind(_told[var][0]))]
+    return [var for var in sizes if not given.isdisjoint(behind(_data_sizes[var][0]))]
 
 
 def behind(tensor: Tensor) -> list[Tensor]:
@@ -230,7 +230,7 @@ def behind(tensor: Tensor) -> list[Tensor]:
 
 def stages_of(
     nodes: Sequence[Node],
-    told: Mapping[Var, Tensor],
+    data_sizes: Mapping[Var, Tensor],
     inputs: Iterable[Tensor],
     floors: Mapping[Node, int] = NO_FLOORS,
 ) -> dict[Node, int]:
@@ -240,21 +240,23 @@ def stages_of(
     Raises BadArgument if a size is told by what has that size itself.
     """
     given = set(inputs)
-    mentioned = {node: [told[var] for var in sizes_in(node) if var in told] for node in nodes}
+    mentioned = {
+        node: [data_sizes[var] for var in sizes_in(node) if var in data_sizes] for node in nodes
+    }
     stages = {node: floors.get(node, 0) for node in nodes}
 
     def stage(tensor: Tensor) -> int:
         known = tensor in given or tensor.storage is not None or tensor.trace is None
         return 0 if known or tensor.trace is None else stages[tensor.trace[0]]
 
-    for _ in range(len(told) + 2):
+    for _ in range(len(data_sizes) + 2):
         before = dict(stages)
         for node in nodes:
             after = [stages[node], *(stage(each) for each in node.inputs)]
             stages[node] = max([*after, *(1 + stage(each) for each in mentioned[node])])
         if stages == before:
             return stages
-    raise BadArgument("a size that data tell is told by a tensor of that size")
+    raise BadArgument("a data-dependent size is told by a tensor of that size")
 
 
 def changed(

@@ -1,4 +1,4 @@
-"""Sizes that data tell, in graphs: found, named, ordered, kept, refused."""
+"""Data-dependent sizes, in graphs: found, named, ordered, kept, refused."""
 
 import re
 import time
@@ -13,8 +13,8 @@ from hidet.errors import BadArchive, BadArgument, InternalError, ShapeMismatch
 from hidet.graph import FlowGraph, Tensor, evaluate, rewrite, symbol, tracing
 from hidet.graph.body import Body
 from hidet.graph.canonical import canonical
+from hidet.graph.data_sizes import DataSize, require
 from hidet.graph.guards import guarded
-from hidet.graph.told import Told, require
 from hidet.ir.expr import Var
 from hidet.types import TensorType, f32, i32
 
@@ -29,10 +29,10 @@ def selecting():
 
 def test_a_trace_finds_what_tells_its_sizes_and_names_them_in_order():
     graph = selecting()
-    assert [each.size.name for each in graph.told] == ["u0", "u1"]
+    assert [each.size.name for each in graph.data_sizes] == ["u0", "u1"]
     assert len(graph.results) == 3
-    assert graph.outputs[3:] == tuple(graph.tellers.values())
-    assert [each.shape[0] for each in graph.results[:2]] == [each.size for each in graph.told]
+    assert graph.outputs[3:] == tuple(graph.size_sources.values())
+    assert [each.shape[0] for each in graph.results[:2]] == [each.size for each in graph.data_sizes]
     assert canonical(graph) == canonical(selecting())
 
 
@@ -62,7 +62,7 @@ def test_changes_keep_what_tells_sizes():
             return (ops.maximum(node.inputs[0], 0.0),)
 
     changed = rewrite(graph, change)
-    assert changed.told == graph.told
+    assert changed.data_sizes == graph.data_sizes
     assert [each.type for each in changed.outputs] == [each.type for each in graph.outputs]
 
 
@@ -71,7 +71,7 @@ def test_files_keep_them_and_pictures_show_them(tmp_path):
     graph.save(tmp_path / "graph")
     loaded = FlowGraph.load(tmp_path / "graph")
     assert str(loaded) == str(graph)
-    assert [each.limits for each in loaded.told] == [each.limits for each in graph.told]
+    assert [each.limits for each in loaded.data_sizes] == [each.limits for each in graph.data_sizes]
     assert "u1 =" in graph.show("svg")
 
 
@@ -97,17 +97,17 @@ def test_a_size_told_by_what_has_it_is_refused():
         wide = ops.expand(ops.reshape(x, (1, 3)), (u, 3))
         count = ops.cast(ops.sum(wide), "int64")
     with pytest.raises(BadArgument, match="told by a tensor of that size"):
-        FlowGraph([x], [wide, count], told=[Told(u)])
+        FlowGraph([x], [wide, count], data_sizes=[DataSize(u)])
 
 
 def test_a_size_is_told_by_one_integer():
     u = Var("u0", i32)
     x = hidet.symbol((3,))
     with pytest.raises(BadArgument, match="not by one int64"):
-        FlowGraph([x], [ops.exp(x)], told=[Told(u)])
+        FlowGraph([x], [ops.exp(x)], data_sizes=[DataSize(u)])
     y = hidet.symbol(("u0",), "int64")
     with tracing(), pytest.raises(BadArgument, match="two sizes of one name"):
-        FlowGraph([y], [ops.sum(y)], told=[Told(u)])
+        FlowGraph([y], [ops.sum(y)], data_sizes=[DataSize(u)])
 
 
 def test_bodies_have_sizes_of_their_own_data():
@@ -116,13 +116,13 @@ def test_bodies_have_sizes_of_their_own_data():
         lambda iteration, y: (None, [y + ops.sum(ops.nonzero(y))], []), [x], trips=3
     )
     graph = hidet.trace_from(last, x)
-    assert not graph.told
+    assert not graph.data_sizes
     (body,) = [each.op.body for each in graph.nodes if each.op.name == "loop"]
-    assert [each.size.name for each in body.graph.told] == ["body1.u0"]
+    assert [each.size.name for each in body.graph.data_sizes] == ["body1.u0"]
     assert not body.symbols
     assert body == body.with_sizes(lambda size: size)
     with pytest.raises(InternalError, match="does not tell"):
-        Body(FlowGraph(body.graph.inputs, [ops.nonzero(body.graph.inputs[1])], told=()))
+        Body(FlowGraph(body.graph.inputs, [ops.nonzero(body.graph.inputs[1])], data_sizes=()))
 
 
 def test_a_body_is_told_what_is_assumed_of_its_sizes():
@@ -134,7 +134,7 @@ def test_a_body_is_told_what_is_assumed_of_its_sizes():
         )
         graph = guarded(FlowGraph([x, y], [last, kept]), guards)
     (body,) = [each.op.body for each in graph.nodes if each.op.name == "loop"]
-    assert [each.equals for each in body.graph.told] == [4]
+    assert [each.equals for each in body.graph.data_sizes] == [4]
     compiled = graph.build()
     found = compiled.run([np.ones(3, np.float32), np.ones(4, np.float32)])
     np.testing.assert_array_equal(found[0].numpy(), [4, 4, 4, 4])
@@ -178,14 +178,14 @@ def test_a_file_whose_sizes_nobody_can_tell_is_refused(tmp_path):
     x = Tensor(TensorType(f32, (2,)), name="x")
     with tracing():
         count = ops.cast(ops.sum(x), "int64")
-    graph = FlowGraph([x], [count], told=[Told(Var("u0", i32), (0, 3))])
+    graph = FlowGraph([x], [count], data_sizes=[DataSize(Var("u0", i32), (0, 3))])
     graph.save(tmp_path / "graph")
-    assert FlowGraph.load(tmp_path / "graph").told[0].limits == (0, 3)
-    graph.told = (Told(Var("u0", i32), (5, 3)),)
+    assert FlowGraph.load(tmp_path / "graph").data_sizes[0].limits == (0, 3)
+    graph.data_sizes = (DataSize(Var("u0", i32), (5, 3)),)
     graph.save(tmp_path / "graph")
     with pytest.raises(BadArchive, match="of 5 to 3"):
         FlowGraph.load(tmp_path / "graph")
-    graph.told = (Told(Var("u0", i32)), Told(Var("u1", i32)))
+    graph.data_sizes = (DataSize(Var("u0", i32)), DataSize(Var("u1", i32)))
     graph.save(tmp_path / "graph")
     with pytest.raises(BadArchive, match="1 outputs tell 2 sizes"):
         FlowGraph.load(tmp_path / "graph")

@@ -10,7 +10,7 @@ import torch
 from hidet import ops
 from hidet.errors import NotYet
 from hidet.graph import Tensor
-from hidet.graph.told import Sign
+from hidet.graph.data_sizes import Sign
 from hidet.ops.elementwise.size_relations import asserted
 from hidet.types import Size
 from hidet_torch.importing.sizes import Sizes
@@ -67,7 +67,7 @@ BEYOND = 2**63
 
 
 def note(condition: Any, sizes: Sizes) -> None:
-    """Let calls check what PyTorch asserts of sizes that data tell.
+    """Let calls check what PyTorch asserts of data-dependent sizes.
 
     What is no relation of sizes, or of some that no graph has, is left to PyTorch's ranges.
     """
