@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import os
 import re
 import statistics
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from benchmarks.measure.columns import table
 from benchmarks.measure.in_turns import Call, in_turns
@@ -90,6 +92,7 @@ def program(
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=0.4, help="for the rounds of an operator")
     parser.add_argument("--all-seconds", type=float, default=math.inf, help="stop after")
+    parser.add_argument("--rows", type=Path, help="a file of rows: those in it are not measured")
     asked = parser.parse_args(arguments)
     wanted = [each for each in names if re.search(asked.pattern, each)]
     one: Mapping[str, str] = {"HIDET_JOBS": "1", "HIDET_WORKERS": "1", "OMP_NUM_THREADS": "1"}
@@ -97,5 +100,32 @@ def program(
         os.environ.update(one)
         os.environ.setdefault("HIDET_CACHE_DIR", folder)
         timed = lambda name: job(name, asked.seconds)  # noqa: E731
-        rows = [*scores(wanted, timed, asked.jobs, LIMIT, asked.all_seconds)]
-    return summary([r if isinstance(r, Timed) else Timed(r.name, r.reason) for r in rows], other)
+        known = recorded(asked.rows)
+        missing = [name for name in wanted if name not in known]
+        for row in measured(missing, timed, asked.jobs, asked.all_seconds):
+            known[row.name] = row
+            record(asked.rows, row)
+    return summary([known[name] for name in wanted if name in known], other)
+
+
+def measured(
+    names: Sequence[str], timed: Callable[[str], Timed], jobs: int, seconds: float
+) -> Iterator[Timed]:
+    """The rows of operators as they are measured; that of one that died has the reason alone."""
+    for row in scores(names, timed, jobs, LIMIT, seconds):
+        yield row if isinstance(row, Timed) else Timed(row.name, row.reason)
+
+
+def recorded(path: Path | None) -> dict[str, Timed]:
+    """The rows of a file by name; none where there is no file yet."""
+    if path is None or not path.exists():
+        return {}
+    rows = [Timed(**json.loads(line)) for line in path.read_text().splitlines()]
+    return {row.name: row for row in rows}
+
+
+def record(path: Path | None, row: Timed) -> None:
+    """Append a row to a file, so that a later run goes on where this one stops."""
+    if path is not None:
+        with path.open("a") as file:
+            file.write(json.dumps(asdict(row)) + "\n")

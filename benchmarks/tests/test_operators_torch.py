@@ -5,7 +5,7 @@ import torch
 
 from benchmarks import operators_torch
 from benchmarks.enlarged import bounded, enlarged
-from benchmarks.measure.beside import WANTED, Timed, summary
+from benchmarks.measure.beside import WANTED, Timed, recorded, summary
 from ci.operator_suite.cases import operators
 
 
@@ -47,3 +47,14 @@ def test_the_slower_ones_are_told_with_the_worst_first():
 def test_operators_are_measured_that_are_asked_for(capsys):
     assert operators_torch.main(["^trace$", "--seconds", "0"]) == 0
     assert "1 operators" in capsys.readouterr().out
+
+
+def test_rows_of_a_file_are_not_measured_again(tmp_path, capsys):
+    rows = tmp_path / "rows.jsonl"
+    asked = ["^(trace|tril)$", "--seconds", "0", "--rows", str(rows)]
+    assert operators_torch.main(["^trace$", *asked[1:]]) == 0
+    (first,) = recorded(rows).values()
+    assert operators_torch.main(asked) == 0
+    assert [*recorded(rows)] == ["trace", "tril"]
+    assert recorded(rows)["trace"] == first
+    assert "2 operators" in capsys.readouterr().out

@@ -4,13 +4,15 @@ import numpy as np
 import pytest
 
 from hidet import ops, sim
+from hidet.graph import apply
 from hidet.ir.expr import Binary, FloorDiv, FloorMod, Math, Select, Var
 from hidet.ir.stmt import For, LoopKind
 from hidet.ir.walk import find
+from hidet.ops.reductions.cumulative import CumMax, CumMin
 from hidet.passes.pipeline import lower
 from hidet.target import Target
 from hidet.testing.fused import as_run
-from hidet.types import f32, f64, i32
+from hidet.types import boolean, f16, f32, f64, i32
 
 OPTIMIZED = ("-O3", "-fopenmp-simd")
 CPU = Target.parse("cpu+avx512")
@@ -50,6 +52,10 @@ def running(n):
         "running sum": (lambda x: ops.cumsum(x, 1), f32[2, 5, n]),
         "running product": (lambda x: ops.cumprod(x, 0), f32[5, 2, n]),
         "running sum of planes": (lambda x: ops.cumsum(x, 1), f64[3, 4, 2, n]),
+        "running sum of whole numbers": (lambda x: ops.cumsum(x, 1), i32[2, n]),
+        "running product of a row": (lambda x: ops.cumprod(x, 0), i32[n]),
+        "running sum of flags": (lambda x: ops.cumsum(x, 1), boolean[3, n]),
+        "greatest so far": (lambda x: apply(CumMax, x, axis=1), f64[2, n]),
     }
 
 
@@ -269,6 +275,32 @@ def test_the_first_of_equals_and_of_nan_wins(made, compile_modules, n):
     where[:] = 0
     sim.launch(as_run(found.module, CPU), x, where)
     np.testing.assert_array_equal(where, x.argmax(axis=1))
+
+
+@pytest.mark.parametrize("of", [f16, f32, f64])
+@pytest.mark.parametrize("n", [15, 64, 67, 331])
+def test_running_sums_of_a_row_are_near_exact_ones(made, compile_modules, n, of):
+    """Errors count beside what was added up, of which a part cancels."""
+    found = made(lambda x: ops.cumsum(x, 1), of[4, n], target=CPU)
+    x = np.random.default_rng(0).normal(size=(4, n)).astype(of.numpy)
+    y = np.zeros_like(x)
+    compile_modules([found.module], *OPTIMIZED)(0, x, y)
+    wide = x.astype(np.longdouble)
+    added, wanted = np.abs(wide).cumsum(axis=1), wide.cumsum(axis=1)
+    inside = np.finfo(np.float64 if of is f64 else np.float32).eps
+    rounding = np.finfo(of.numpy).eps * np.abs(wanted) + 16 * inside * added
+    assert (np.abs(y - wanted) <= rounding).all()
+
+
+@pytest.mark.parametrize("n", [15, 64, 67, 331])
+def test_extremes_so_far_of_a_row_with_nan_and_infinities(made, compile_modules, n):
+    x = np.random.default_rng(0).normal(size=(4, n)).astype(np.float32)
+    x[0, 9], x[1, n - 1], x[2], x[3, :14] = np.nan, np.nan, np.inf, -np.inf
+    for kind, numpy in ((CumMax, np.maximum), (CumMin, np.minimum)):
+        found = made(lambda x, kind=kind: apply(kind, x, axis=1), f32[4, n], target=CPU)
+        y = np.zeros_like(x)
+        compile_modules([found.module], *OPTIMIZED)(0, x, y)
+        np.testing.assert_array_equal(y, numpy.accumulate(x, axis=1))
 
 
 def test_powers_of_a_softmax_are_computed_once(made):

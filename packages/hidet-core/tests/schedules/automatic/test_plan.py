@@ -93,11 +93,21 @@ def nested(found):
     ]
 
 
-def test_the_source_of_a_running_sum_lies_in_memory():
+def test_the_source_of_a_running_sum_is_computed_where_it_is_combined():
     found = planned([ops.cumsum(ops.relu(X), 1)], [X])
-    assert [type(each) for each in found.stages] == [MapStage, ScanStage]
-    assert found.stages[1].source is found.workspaces[0]
-    assert found.stages[1].out is found.outputs[0]
+    (stage,) = found.stages
+    assert isinstance(stage, ScanStage)
+    assert [read.tensor for read in find(stage.value, Get)] == found.inputs
+    assert stage.out is found.outputs[0]
+
+
+def test_the_source_of_a_running_sum_lies_in_memory_if_it_is_a_function_or_a_reduction():
+    for source in (ops.tanh(X), ops.softmax(X, 1)):
+        found = planned([ops.cumsum(source, 1)], [X])
+        assert [type(each) for each in found.stages] == [MapStage, ScanStage]
+        (read,) = find(found.stages[1].value, Get)
+        assert read.tensor is found.workspaces[0]
+        assert found.stages[1].out is found.outputs[0]
 
 
 def test_a_scatter_first_copies_its_base():

@@ -35,7 +35,7 @@ def scan_line(stage: ScanStage, number: Expr) -> Body:
     outer = list(unravel(number, others))
     step = Var("step", i32)
     where = (*outer[:axis], step, *outer[axis:])
-    read = Get(stage.source, where)
+    read = stage.element(where)
     total = Accumulator(Reduce((step,), (shape[axis],), read, stage.scan.how))
     body = total.take(read, step)
     body += (Put(stage.out, where, convert(total.value, stage.out.dtype)),)

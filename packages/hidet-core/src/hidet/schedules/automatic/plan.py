@@ -8,7 +8,7 @@ the kernel computes once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
@@ -56,11 +56,16 @@ class MapStage:
 
 @dataclass(frozen=True)
 class ScanStage:
-    """`out` is the running combination of `source` along `axis`."""
+    """`out` is the running combination of `value`, given at `vars`, along the axis of `scan`."""
 
     out: Var
-    source: Var
+    vars: tuple[Var, ...]
+    value: Expr
     scan: Scan
+
+    def element(self, index: Sequence[Expr]) -> Expr:
+        """The element that enters at `index`."""
+        return substitute(self.value, dict(zip(self.vars, index, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -109,8 +114,8 @@ def tensors_of(stage: Stage) -> set[Var]:
     match stage:
         case MapStage():
             return {each.tensor for each in find([stage.value, *(e for _, e in stage.also)], Get)}
-        case ScanStage(source=source):
-            return {source}
+        case ScanStage(value=value):
+            return {each.tensor for each in find([value], Get)}
         case PieceStage(total=total):
             return {each.tensor for each in find([total], Get)}
     read = [e for each in stage.updates for e in (*each.index, each.value)]
@@ -231,7 +236,8 @@ class Planner:
             case Computed(vars=names):
                 stages.append(MapStage(out, names, self.read.of(grid)))
             case Scan(source=source):
-                stages.append(ScanStage(out, self.tensors[source], grid))
+                names = tuple(Var(f"i{axis}", i32) for axis in range(grid.source.ndim))
+                stages.append(ScanStage(out, names, self.read.element(source, names), grid))
             case Scatter(base=base, index=index, value=value):
                 names = tuple(Var(f"i{axis}", i32) for axis in range(base.ndim))
                 if not grid.in_place:
@@ -248,10 +254,11 @@ class Planner:
         if not isinstance(grid, Computed):
             return True
         places = self.uses.get(grid, [])
-        if any(isinstance(user, Scan) for user in self.order if grid in producers(user)):
-            return True
         value = self.read.of(grid)
         reduces = list(reductions(value))
+        scanned = any(isinstance(user, Scan) and user.source is grid for user in self.order)
+        if scanned and (reduces or contains(value, Math)):
+            return True
         if not reduces and not contains(value, Math):
             return False
         if any(use.repeats and (use.turns or (use.reduced and not reduces)) for use in places):

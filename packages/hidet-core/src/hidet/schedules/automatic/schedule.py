@@ -40,8 +40,8 @@ def used(stage: Stage, tensors: Sequence[Var]) -> tuple[Var, ...]:
     match stage:
         case MapStage(out=out, value=value, also=also):
             touched = {out, *find([value, *(e for _, e in also)], Var), *(var for var, _ in also)}
-        case ScanStage(out=out, source=source):
-            touched = {out, source}
+        case ScanStage(out=out, value=value):
+            touched = {out, *find([value], Var)}
         case PieceStage(outs=outs):
             touched = {*outs, *variables(stage.total)}
         case _:

@@ -17,7 +17,7 @@ from hidet.schedules.automatic.cpu.common import loop
 from hidet.schedules.automatic.cpu.lanes import LANES, LONG, in_one_run
 from hidet.schedules.automatic.cpu.pieces import pieces
 from hidet.schedules.automatic.cpu.rows import rows
-from hidet.schedules.automatic.cpu.scans import has_neighbours, scanned
+from hidet.schedules.automatic.cpu.scans import scan_body
 from hidet.schedules.automatic.cpu.transpose import turned, turned_axis
 from hidet.schedules.automatic.cpu.windows import few, tiled, tiles, written_out
 from hidet.schedules.automatic.emit import free, put, row_level
@@ -39,8 +39,8 @@ def stage_kernel(stage: Stage, name: str, params: tuple[Var, ...], target: Targe
         body = map_body(stage)
     elif isinstance(stage, PieceStage):
         body = pieces(stage)
-    elif isinstance(stage, ScanStage) and has_neighbours(stage):
-        body = scanned(stage)
+    elif isinstance(stage, ScanStage):
+        body = scan_body(stage)
     else:
         number = Var("line", i32)
         count = line_count(stage)
