@@ -9,7 +9,7 @@ import pytest
 from hidet.errors import CompilerError, MissingCompiler
 from hidet.target import Target
 from hidet.toolchain import compile_cpp, cpp_version, flags_for, probe_isa
-from hidet.toolchain.host import NO_MMX, compiler
+from hidet.toolchain.host import NO_MEMCPY, NO_MMX, compiler
 
 
 def test_a_source_becomes_a_shared_object(tmp_path):
@@ -38,6 +38,26 @@ def test_flags_for_this_machine_compile_and_run(tmp_path):
 def test_registers_of_mmx_are_left_alone(name):
     source = "#ifdef __MMX__\n#error it may use them\n#endif"
     assert compile_cpp(source, flags=flags_for(Target.parse(name)))
+
+
+@pytest.mark.parametrize(("version", "expected"), [("g++ 12.2", True), ("Apple clang 15", False)])
+def test_only_gcc_is_told_to_keep_loops_that_copy(tmp_path, monkeypatch, version, expected):
+    script = tmp_path / "compiler"
+    script.write_text(
+        f'#!/bin/sh\necho "{version}" "$@"\ncase "$1" in --version) ;; *) exit 1;; esac'
+    )
+    script.chmod(0o700)
+    monkeypatch.setenv("CXX", str(script))
+    with pytest.raises(CompilerError) as raised:
+        compile_cpp("int x;")
+    assert (NO_MEMCPY in str(raised.value)) == expected
+
+
+def test_loops_that_copy_call_nothing():
+    source = """extern "C" void copy(const float *__restrict__ x, float *__restrict__ y) {
+      for (int i = 0; i < 3001; i++) y[i] = x[i];
+    }"""
+    assert b"memcpy" not in compile_cpp(source)
 
 
 def test_a_full_disk_is_no_defect_of_ours(tmp_path, monkeypatch):

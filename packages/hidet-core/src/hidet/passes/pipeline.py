@@ -24,6 +24,7 @@ from hidet.passes.launches.launch_configuration import launch_configuration
 from hidet.passes.launches.order_barriers import order_barriers
 from hidet.passes.launches.overlap_launches import overlap_launches
 from hidet.passes.launches.signal_next import signal_next
+from hidet.passes.loops.align_stores import align_stores
 from hidet.passes.loops.alternate_loops import alternate_loops
 from hidet.passes.loops.powers_in_vectors import powers_in_vectors
 from hidet.passes.loops.shorten_loops import shorten_loops
@@ -64,6 +65,7 @@ CPU: tuple[Pass, ...] = (
     evaluate_both,  # of the conditions that are left, while indices say what is there
     flatten_indices,  # after guards, which speak in tensor coordinates
     copy_vectors,  # wants flat addresses, and loops without conditions
+    align_stores,  # of the vector loops that are left; looks at flat addresses
     unroll,  # small task loops; vector loops stay for the C++ compiler
     simplify,  # constant iterations make constant indices
     join_team,  # once it is known how often loops iteration

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -32,7 +32,7 @@ from hidet.ir.stmt import Assign, Body, Declare, For, Stmt, Store
 from hidet.ir.walk import find, substitute
 from hidet.passes.base import Pass
 from hidet.passes.loops.fresh import copied
-from hidet.passes.loops.vector_loops import is_next, with_vector_loops
+from hidet.passes.loops.vector_loops import is_next, remaining, with_vector_loops
 from hidet.types import VectorType, bf16, f16, f32, i32
 
 POWERS = ("exp", "exp_nonpositive", "erf", "tanh")
@@ -80,14 +80,6 @@ def in_vectors(loop: For, lanes: int) -> Any:
     count = Maximum(loop.extent, constant(0, i32)) // lanes
     end = remaining(loop, count * lanes, loop.extent - count * lanes)
     return (*vectors(loop.var, body, count, lanes), end)
-
-
-def remaining(loop: For, first: Expr, count: Expr) -> For:
-    """So many iterations of a loop from a `first` one on."""
-    iteration = Var(loop.var.name, loop.var.of)
-    return replace(
-        loop, var=iteration, extent=count, body=copied(loop.body, {loop.var: iteration + first})
-    )
 
 
 def vectors(first: Var, body: Body, count: Expr, lanes: int) -> Body:

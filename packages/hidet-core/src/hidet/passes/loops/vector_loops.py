@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from hidet.ir.expr import Expr, Var
@@ -11,6 +12,7 @@ from hidet.ir.linear import Terms
 from hidet.ir.stmt import For, LoopKind, Stmt
 from hidet.ir.walk import rebuild_statements, variables
 from hidet.passes.base import with_body
+from hidet.passes.loops.fresh import copied
 
 
 def with_vector_loops(kernel: Kernel, change: Callable[[For], Any]) -> Kernel:
@@ -30,3 +32,9 @@ def is_next(index: Expr, iteration: Var) -> bool:
     form = Terms().form(index)
     others = any(iteration in variables(list(each)) for each in form if each != (iteration,))
     return form.get((iteration,)) == 1 and not others
+
+
+def remaining(loop: For, first: Expr, count: Expr) -> For:
+    """So many iterations of a loop from a `first` one on."""
+    own = Var(loop.var.name, loop.var.of)
+    return replace(loop, var=own, extent=count, body=copied(loop.body, {loop.var: own + first}))
