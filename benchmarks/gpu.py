@@ -149,9 +149,9 @@ def gpu_table(rows: Sequence[GpuRow]) -> str:
         base = ours.get(row.network, row)
         cells = (row.milliseconds, row.least, row.in_a_row)
         ratios = (row.milliseconds / base.milliseconds, row.in_a_row / base.in_a_row)
-        told = [*(f"{each:.3f}" for each in cells), *(f"{each:.2f}" for each in ratios)]
-        told += [f"{row.compile_seconds:.1f}", f"{row.error:.1e}"]
-        lines.append([row.network, row.system, *told])
+        printed = [*(f"{each:.3f}" for each in cells), *(f"{each:.2f}" for each in ratios)]
+        printed += [f"{row.compile_seconds:.1f}", f"{row.error:.1e}"]
+        lines.append([row.network, row.system, *printed])
     headings = ("network", "system", "ms", "least", "in a row", "/ hidet", "in a row / hidet")
     return table((*headings, "compile s", "error"), lines)
 
@@ -222,22 +222,24 @@ class Child:
 
     def rows(self) -> list[GpuRow]:
         """Let it take its times; none if it failed, which standard error tells."""
-        told, _ = self.process.communicate("\n" if self.process.poll() is None else None)
-        return [GpuRow(**row) for row in json.loads(told or "[]")]
+        printed, _ = self.process.communicate("\n" if self.process.poll() is None else None)
+        return [GpuRow(**row) for row in json.loads(printed or "[]")]
 
 
 def inside(asked: Any) -> int:
     """Compile one network, wait for a line, and print its rows as JSON."""
     name = asked.networks[0]
     set_libraries()
-    told = os.dup(1)
+    printed = os.dup(1)
     os.dup2(2, 1)  # what compilers print is no row
     prepared = Prepared(
         name, on_device(subject(name, asked.dtype, asked.batch), "cuda"), asked.systems
     )
-    os.write(told, b"ready\n")
+    os.write(printed, b"ready\n")
     sys.stdin.readline()
-    os.write(told, json.dumps([asdict(row) for row in prepared.measured(asked.seconds)]).encode())
+    os.write(
+        printed, json.dumps([asdict(row) for row in prepared.measured(asked.seconds)]).encode()
+    )
     return 0
 
 

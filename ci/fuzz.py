@@ -106,9 +106,9 @@ def apart(chunk: range, command: Sequence[str], place: Mapping[str, str]) -> Tri
     variables = {**os.environ, **single, **place}
     ended = subprocess.run([*command, *graphs], capture_output=True, text=True, env=variables)
     if ended.returncode == 0:
-        told = json.loads(ended.stdout.splitlines()[-1])
-        failures = [Failure(**each) for each in told["failures"]]
-        return Tried(len(chunk), failures, Counter(told["features"]))
+        report = json.loads(ended.stdout.splitlines()[-1])
+        failures = [Failure(**each) for each in report["failures"]]
+        return Tried(len(chunk), failures, Counter(report["features"]))
     if len(chunk) > 1:
         halves = chunk[: len(chunk) // 2], chunk[len(chunk) // 2 :]
         return sum((apart(half, command, place) for half in halves), Tried())

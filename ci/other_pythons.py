@@ -16,7 +16,7 @@ def files(folder: str, names: str) -> tuple[str, ...]:
 KERNELS = (
     *("codegen", "fusion", "gpu", "intrinsics", "lang/cuda", "schedules"),
     *files("build", "ahead correctness in_place instruction_sets invariant concats"),
-    *files("build", "told_in_bodies tuned variants"),
+    *files("build", "data_sizes_in_bodies tuned variants"),
     *files("optimize", "assign_layout integer_matmuls lower_precision merge_gates"),
     *files("optimize", "recurrent_cells"),
     *files("ops", "compact factors householder integer_matmul linalg loops narrow_casts"),

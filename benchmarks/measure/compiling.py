@@ -87,7 +87,7 @@ def measure_compiling(
     groups: dict[tuple[str, bool], list[dict[str, Any]]] = {
         (system, again): [] for system in systems for again in kinds(system)
     }
-    for found in told(row, systems, runs, seconds):
+    for found in reported(row, systems, runs, seconds):
         groups[found.pop("system"), found.pop("again")].append(found)
     rows = [median(replace(row, system=named(*job)), each) for job, each in groups.items()]
     floor = next((each for each in rows if each.system == TRACING), row)
@@ -106,7 +106,7 @@ def named(system: str, again: bool) -> str:
     return f"{system}, from the cache" if again else f"{system}, cold"
 
 
-def told(
+def reported(
     row: CompileRow, systems: Sequence[str], runs: int, seconds: float
 ) -> Iterator[dict[str, Any]]:
     """What the processes tell; one word of failure for all if there are none."""

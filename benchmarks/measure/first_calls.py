@@ -53,7 +53,7 @@ class Asked:
     systems: tuple[str, ...]
     runs: int
     end: float
-    told: str
+    report: str
     """The file for what is found."""
 
 
@@ -114,7 +114,7 @@ def in_child(asked: Asked, system: str, again: bool) -> int:
 
 def tell(asked: Asked, system: str, again: bool, found: Mapping[str, object]) -> None:
     """One line for one process."""
-    with Path(asked.told).open("a") as file:
+    with Path(asked.report).open("a") as file:
         file.write(json.dumps({"system": system, "again": again, **found}) + "\n")
 
 
@@ -153,11 +153,11 @@ def timed(function: Callable[..., Any], stage: str, found: dict[str, float]) -> 
     """The function, which adds its seconds to those of a stage, but for those of stages in it."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        told, start = sum(found.values()), time.perf_counter()
+        report, start = sum(found.values()), time.perf_counter()
         try:
             return function(*args, **kwargs)
         finally:
-            inside = sum(found.values()) - told
+            inside = sum(found.values()) - report
             found[stage] = found.get(stage, 0.0) + time.perf_counter() - start - inside
 
     return call

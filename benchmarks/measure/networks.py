@@ -119,18 +119,18 @@ def ready(row: Row, given: Given, end: float) -> tuple[Row, Call | None]:
         return failed(row, f"not ready after {left:.0f} s"), None
     except Exception as problem:  # reported in the table; the other systems still run
         return failed(row, f"{type(problem).__name__}: {problem}"), None
-    told(row, f"ready after {seconds:.1f} s")
+    report(row, f"ready after {seconds:.1f} s")
     row = replace(row, error=error, compile_seconds=seconds)
     return row, None if row.system == TRACING else call
 
 
 def failed(row: Row, failure: str) -> Row:
     """The row of a system that will not be called."""
-    told(row, failure)
+    report(row, failure)
     return replace(row, failure=failure)
 
 
-def told(row: Row, news: str) -> None:
+def report(row: Row, news: str) -> None:
     """A line as soon as something is known."""
     print(f"{row.network}: {row.system}: {news}", flush=True)
 

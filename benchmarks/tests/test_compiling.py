@@ -75,7 +75,7 @@ def asked(tmp_path, seconds):
 
 
 def found_by(asked):
-    path = compiling.Path(asked.told)
+    path = compiling.Path(asked.report)
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
@@ -88,14 +88,14 @@ def test_a_process_that_takes_too_long_is_ended_and_none_begins_after(tmp_path, 
 
 
 @pytest.mark.parametrize(
-    ("end", "told"), [(lambda *_: 1 / 0, "ZeroDivisionError"), (lambda *_: os._exit(3), "status")]
+    ("end", "report"), [(lambda *_: 1 / 0, "ZeroDivisionError"), (lambda *_: os._exit(3), "status")]
 )
-def test_a_process_that_fails_is_told(tmp_path, monkeypatch, end, told):
+def test_a_process_that_fails_is_told(tmp_path, monkeypatch, end, report):
     monkeypatch.setattr(first_calls, "first_call", end)
     given = asked(tmp_path, 30)
     first_calls.measure(given)
     assert len(found_by(given)) == 5
-    assert all(told in each["failure"] for each in found_by(given))
+    assert all(report in each["failure"] for each in found_by(given))
 
 
 def test_when_no_process_can_begin_all_rows_say_so(monkeypatch):

@@ -36,7 +36,7 @@ def score(case: Case, target: str = "cpu") -> Score:
             for given, wanted in data:
                 Runner.assert_similar_outputs(wanted, compiled.run(given), **case.tolerances)
         except Exception as error:  # whatever goes wrong is the case's score
-            reason = told(error)
+            reason = reason_of(error)
     return Score(case.name, reason, tuple(sorted(host)))
 
 
@@ -66,7 +66,7 @@ def on_the_host() -> Iterator[set[str]]:
         yield found
 
 
-def told(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
     """What went wrong, in a line."""
     text = " ".join(str(getattr(error, "message", "") or error).split())
     return f"{type(error).__name__}: {text.removeprefix(UNSUPPORTED)}"[:160]

@@ -54,7 +54,7 @@ def test_a_thread_of_ours_names_the_line_that_it_works_for():
     text = "work = lambda: warn(UserWarning('look'))"
     names = {"warn": warning.warn}
     exec(compile(text, str(PACKAGE / "build" / "workers.py"), "exec"), names)
-    context = warning.told_line()
+    context = warning.line_context()
     with ThreadPoolExecutor() as threads, pytest.warns(UserWarning, match="look") as said:
         threads.submit(context.run, names["work"]).result()
     assert said[0].filename == __file__

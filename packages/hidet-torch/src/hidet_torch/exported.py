@@ -27,7 +27,7 @@ from hidet_torch.calling.run import CompiledCall
 from hidet_torch.calling.uncompiled import EagerCall
 from hidet_torch.capture.capture import compile_inference
 from hidet_torch.capture.decompositions import decomposed
-from hidet_torch.capture.not_exported import told
+from hidet_torch.capture.not_exported import explained
 from hidet_torch.importing.in_place import COPY
 from hidet_torch.module_methods import ModuleMethods
 from hidet_torch.reports.saving import NO_FILE, orders_of, standalone
@@ -119,7 +119,7 @@ class CompiledModel(ModuleMethods):
         except Exception as error:
             if isinstance(error, TypeError):
                 self.signature.require(inputs, named)
-            known = told(error)
+            known = explained(error)
             if known is error:
                 raise
             raise known from None

@@ -24,7 +24,7 @@ from hidet.build.planning.kernels import (
 from hidet.build.workers.pool import as_done
 from hidet.build.workers.remote import Ended, Team
 from hidet.build.workers.units import Units
-from hidet.errors.warning import told_line, warn
+from hidet.errors.warning import line_context, warn
 from hidet.fusion.group import Group
 from hidet.runtime.cores import cores
 from hidet.target import Target
@@ -99,7 +99,7 @@ class Distribution:
         """Work out all groups, the short ones here."""
         with ThreadPoolExecutor(count, thread_name_prefix="hidet-lower") as threads:
             try:
-                futures = [threads.submit(told_line().run, self.elsewhere) for _ in range(count)]
+                futures = [threads.submit(line_context().run, self.elsewhere) for _ in range(count)]
                 for key, group in self.left(deque.pop):
                     self.keep(key, worked_out(group, self.units.target))
                 for future in as_done(futures):

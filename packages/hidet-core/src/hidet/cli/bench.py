@@ -21,9 +21,9 @@ def bench(model: str, device: str | None, inputs: list[str], sizes: list[str], r
     """Measure a model file, a saved graph, or what `module:function` gives: a model, its inputs."""
     if repeat < 1:
         raise BadArgument(f"--repeat {repeat} measures nothing")
-    is_busy, told = load()  # now: later it is this command that runs
+    is_busy, settings = load()  # now: later it is this command that runs
     if is_busy:
-        print(f"the machine is busy, and times vary: {told}")
+        print(f"the machine is busy, and times vary: {settings}")
     if frontend_for(model):
         return bench_file(model, device, inputs, dict(map(assigned, sizes)), repeat)
     if Path(model).exists():

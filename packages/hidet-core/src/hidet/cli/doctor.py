@@ -118,17 +118,17 @@ def unfinished() -> Iterator[str]:
 def threads() -> Iterator[str]:
     """How many threads kernels on the CPU use, and what says so."""
     yield f"{threads_of()()} for kernels on the CPU; {cores()} of {os.cpu_count()} cores are ours"
-    told = [f"{name}={os.environ[name]}" for name in THREADS if name in os.environ]
-    if told:
-        yield ", ".join(told)
+    settings = [f"{name}={os.environ[name]}" for name in THREADS if name in os.environ]
+    if settings:
+        yield ", ".join(settings)
 
 
 def load() -> Iterator[str]:
     """Whether other processes have the cores, so that measured times would mean little."""
-    is_busy, told = busy.load()
+    is_busy, settings = busy.load()
     if is_busy:
-        raise BadArgument(f"the machine is busy: {told}", help="measure when nothing else runs")
-    yield told
+        raise BadArgument(f"the machine is busy: {settings}", help="measure when nothing else runs")
+    yield settings
 
 
 def cache() -> Iterator[str]:

@@ -38,7 +38,7 @@ def warn(message: Warning) -> None:
     )
 
 
-def told_line() -> Context:
+def line_context() -> Context:
     """A copy of this context for work in another thread: warnings there name the line of here."""
     context = copy_context()
     context.run(_line.set, user_line(sys._getframe(1)))
@@ -49,9 +49,9 @@ def user_line(frame: FrameType) -> Line:
     """The line that a warning names which comes from a frame."""
     while is_inside(frame):
         if frame.f_back is None:
-            told = _line.get()
-            if told is not None:
-                return told
+            inherited = _line.get()
+            if inherited is not None:
+                return inherited
             break
         frame = frame.f_back
     return Line(

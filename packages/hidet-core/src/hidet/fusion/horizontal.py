@@ -27,7 +27,7 @@ def unite(
     groups: Sequence[Group],
     graph: FlowGraph,
     scheduled: Callable[[Op], bool],
-    handed: Callable[[Group, Tensor], bool],
+    in_memory: Callable[[Group, Tensor], bool],
 ) -> list[Group]:
     """The groups with those together that read the same and give results of one shape, and with
     elements made where what they are made of is.
@@ -39,10 +39,10 @@ def unite(
     after    y, z = matmul(x, w) + x, relu(y);  u = matmul(z, v) + y: none reads y for z alone
 
     So are a value that several operators read and one of those operators. `scheduled` is as in
-    `partition`; `handed` says whether a group's anchor had better find a tensor in memory which the
-    group would compute, if it takes no kernel more.
+    `partition`; `in_memory` says whether a group's anchor had better find a tensor in memory which
+    the group would compute, if it takes no kernel more.
     """
-    return HorizontalFusion(groups, graph, scheduled, handed).run()
+    return HorizontalFusion(groups, graph, scheduled, in_memory).run()
 
 
 class HorizontalFusion:
@@ -53,9 +53,10 @@ class HorizontalFusion:
         groups: Sequence[Group],
         graph: FlowGraph,
         scheduled: Callable[[Op], bool],
-        handed: Callable[[Group, Tensor], bool],
+        in_memory: Callable[[Group, Tensor], bool],
     ) -> None:
-        self.groups, self.kept, self.handed = dict.fromkeys(groups), set(graph.outputs), handed
+        self.groups, self.kept = dict.fromkeys(groups), set(graph.outputs)
+        self.in_memory = in_memory
         self.roles = Roles(scheduled)
         self.reasons = Reasons(self.roles, Regions(graph))
         self.maker = {each: group for group in groups for each in group.results}
@@ -137,7 +138,7 @@ class HorizontalFusion:
             self.promised.add(tensor)
             # First who could: what is worth it takes both anchors' cost models.
             host = next((each for each in self.asked(part) if not self.against(each, part)), None)
-            if host is None or not self.handed(group, tensor):
+            if host is None or not self.in_memory(group, tensor):
                 self.promised.discard(tensor)
                 continue
             rest = [each for each in group.nodes if each is not part.last]

@@ -18,10 +18,10 @@ class Regions:
         self.kept = set(graph.outputs)
         self.order = {node: place for place, node in enumerate(graph.nodes)}
         self.depth: dict[Node | None, int] = {None: 0}
-        self.meeting: dict[Node | None, Node | None] = {None: None}
+        self.postdominator: dict[Node | None, Node | None] = {None: None}
         for node in reversed(graph.nodes):
             point = self.common(node)
-            self.meeting[node] = point
+            self.postdominator[node] = point
             self.depth[node] = self.depth[point] + 1
 
     def readers(self, node: Node) -> list[Node]:
@@ -44,9 +44,9 @@ class Regions:
         """The first node that lies behind both."""
         while a is not b:
             if self.depth[a] >= self.depth[b]:
-                a = self.meeting[a]
+                a = self.postdominator[a]
             else:
-                b = self.meeting[b]
+                b = self.postdominator[b]
         return a
 
     def behind(self, node: Node, most: int) -> list[Node] | None:
@@ -54,7 +54,7 @@ class Regions:
 
         None if the ways meet only at the graph's end, or after more than `most` nodes.
         """
-        point = self.meeting[node]
+        point = self.postdominator[node]
         if point is None:
             return None
         found: dict[Node, None] = {}

@@ -146,7 +146,7 @@ def found_in(
     `sizes` others stand, which they have to be. Of a body only those count that it tells `within`.
     """
     given = {var for each in inputs for var in sizes_of(each)}
-    data_sizes = telling(outputs, lambda ends: nodes(ends, inputs), given, within)
+    data_sizes = data_sizes_read(outputs, lambda ends: nodes(ends, inputs), given, within)
     if within is not None and not data_sizes:
         return {}, {}
     whole = [*outputs, *(tensor for tensor, _ in data_sizes.values())]
@@ -176,7 +176,7 @@ def found_in(
     return found, stands
 
 
-def telling(
+def data_sizes_read(
     outputs: Sequence[Tensor],
     nodes: Callable[[Sequence[Tensor]], list[Node]],
     given: Container[Var] = (),

@@ -14,7 +14,7 @@ from hidet.compute.sizes import tidy
 from hidet.errors import BadArgument, NotYet
 from hidet.graph.axis_guard import AxisGuard
 from hidet.graph.body import bodies_of
-from hidet.graph.data_sizes import DataSize, Within, found_in, telling
+from hidet.graph.data_sizes import DataSize, Within, data_sizes_read, found_in
 from hidet.graph.flow import FlowGraph, sorted_nodes
 from hidet.graph.tensor import Tensor
 from hidet.ir.expr import Var, wrap
@@ -64,7 +64,7 @@ def data_sizes_inside(
     """The sizes that a body tells, with what is assumed of them by now, by what tells them; and
     what stands for its tensors from then on."""
     guards = assumptions() or Guards()
-    own = telling(results, lambda ends: sorted_nodes(ends, inputs), (), within)
+    own = data_sizes_read(results, lambda ends: sorted_nodes(ends, inputs), (), within)
     sizes = {var: tidy(var) for var in own if var in guards}
     size_sources, new = found_in(results, inputs, sorted_nodes, sizes, within)
     return {tensor: limited_size(each, guards) for tensor, each in size_sources.items()}, new

@@ -73,7 +73,7 @@ def column_span(
     boxes: Boxes, box: Im2col, position: tuple[int, ...], offsets: tuple[int, ...]
 ) -> Span:
     """Im2col mode: pixels one after the other within the corners, then in the next image."""
-    pixels = walked(boxes, box, position)
+    pixels = pixels_of(boxes, box, position)
     pixels[:, 1:] += np.array(offsets or (0,) * len(box.lower), np.int64)
     sizes = np.array(boxes.shape[:-1], np.int64)
     inside = np.asarray(((pixels >= 0) & (pixels < sizes)).all(axis=1))
@@ -81,7 +81,7 @@ def column_span(
     return clipped(boxes, starts, inside, position[-1])
 
 
-def walked(boxes: Boxes, box: Im2col, position: tuple[int, ...]) -> Numbers:
+def pixels_of(boxes: Boxes, box: Im2col, position: tuple[int, ...]) -> Numbers:
     """The image and the place of the filter of each pixel of a box."""
     last = [size - 1 + upper for size, upper in zip(boxes.shape[1:-1], box.upper, strict=True)]
     place = list(position[:-1])

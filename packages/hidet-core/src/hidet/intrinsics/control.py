@@ -58,7 +58,7 @@ def prefetch_text_of_cpus(invoke: Invoke, spell: Spell) -> str:
     return f"__builtin_prefetch({spell(invoke.args[0])}{level});"
 
 
-def told_time(context: Context, invoke: Invoke) -> None:
+def clock_time(context: Context, invoke: Invoke) -> None:
     """A number that never goes back."""
     context.assign(invoke.results[0], context.time())
 
@@ -76,7 +76,7 @@ def register(name: str, doc: str, text: str) -> Intrinsic:
     def spelled(invoke: Invoke, spell: Spell) -> str:
         return text.format(spell(invoke.results[0]))
 
-    return Intrinsic(name, doc, check_clock, TOUCHES_NOTHING, spelled, told_time)
+    return Intrinsic(name, doc, check_clock, TOUCHES_NOTHING, spelled, clock_time)
 
 
 CONTROL = (

@@ -171,7 +171,7 @@ def reduced(context: Context, invoke: Invoke) -> None:
     context.assign(invoke.results[0], np.repeat(found, WARP))
 
 
-def told_active(context: Context, invoke: Invoke) -> None:
+def active_lanes(context: Context, invoke: Invoke) -> None:
     """The lanes that execute the call together, here: all that could."""
     active = context.mask.reshape(-1, WARP)
     found = (active * LANE_BITS).sum(axis=1, dtype=np.uint32)
@@ -293,6 +293,6 @@ SHUFFLES = (
         check_active,
         TOUCHES_NOTHING,
         lambda invoke, spell: f"{spell(invoke.results[0])} = __activemask();",
-        told_active,
+        active_lanes,
     ),
 )

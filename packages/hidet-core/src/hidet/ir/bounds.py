@@ -48,7 +48,7 @@ from hidet.types import DType
 
 __all__ = ["Bounds", "Range", "known", "range_of"]
 
-MEETINGS: dict[type[Binary], Callable[[Range, Range], Range]] = {
+INTERVALS: dict[type[Binary], Callable[[Range, Range], Range]] = {
     FloorDiv: ranges.floor_quotient,
     FloorMod: ranges.floor_remainder,
     TruncDiv: ranges.truncated_quotient,
@@ -257,8 +257,8 @@ class Bounds(Terms):
         if e.dtype.is_float or isinstance(e, Comparison):
             return limits(e.dtype)
         a, b = self.range(e.a), self.range(e.b)
-        if type(e) in MEETINGS:
-            return fit(MEETINGS[type(e)](a, b), e.dtype)
+        if type(e) in INTERVALS:
+            return fit(INTERVALS[type(e)](a, b), e.dtype)
         match e:
             case Add():
                 return fit(plus(a, b), e.dtype)

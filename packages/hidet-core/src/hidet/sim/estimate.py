@@ -103,12 +103,12 @@ def most(found: list[Life]) -> int:
 
 def lives(kernel: Kernel) -> list[Life]:
     """The lives of all variables of a kernel."""
-    walk = Walk()
-    walk.body(kernel.body)
-    return list(walk.lives.values())
+    ranges = LiveRanges()
+    ranges.body(kernel.body)
+    return list(ranges.lives.values())
 
 
-class Walk:
+class LiveRanges:
     """Numbers the statements of a kernel, and notes where each variable is used."""
 
     def __init__(self) -> None:

@@ -31,8 +31,8 @@ def labelled(
 def texts_at(place: Tensor, strings: Sequence[str]) -> HostValue:
     """The string of which each element of `place` is the number."""
     table = as_texts(strings)
-    told = helper.make_tensor_type_proto(TensorProto.STRING, [None] * place.ndim)
-    result = HostValue(told, "labels")
+    declared = helper.make_tensor_type_proto(TensorProto.STRING, [None] * place.ndim)
+    result = HostValue(declared, "labels")
 
     def look_up(numbers: Any) -> list[Any]:
         return [table[numbers]]

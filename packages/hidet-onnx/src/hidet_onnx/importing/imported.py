@@ -67,8 +67,8 @@ def inputs_of(source: Source, limits: Limits) -> list[Declared]:
 
 def outputs_of(source: Source, limits: Limits) -> list[Declared]:
     """The results of a model as its file declares them."""
-    told = [(each, each.type.WhichOneof("value")) for each in source.model.graph.output]
-    return [declared(x, limits) if kind else Declared(x.name, "", 0, None) for x, kind in told]
+    outputs = [(each, each.type.WhichOneof("value")) for each in source.model.graph.output]
+    return [declared(x, limits) if kind else Declared(x.name, "", 0, None) for x, kind in outputs]
 
 
 def import_model(

@@ -26,7 +26,7 @@ from hidet_onnx.importing.accepted import by_schema, by_signature
 from hidet_onnx.importing.attributes import Reader, require_own_attributes
 from hidet_onnx.importing.functions import Functions
 from hidet_onnx.importing.order import in_order
-from hidet_onnx.importing.place import place_of, title, told
+from hidet_onnx.importing.place import naming_node, place_of, title
 from hidet_onnx.importing.protos import Types
 from hidet_onnx.importing.reference import HostNode, computed, host_call
 from hidet_onnx.importing.scope import Held, Names, Scope
@@ -160,7 +160,7 @@ class OnnxImporter(Importer[NodeProto]):
         read = tuple(bool(name) for name in node.output)
         _, version = self.key(node)
         on_host = partial(self.host_function, node)
-        with standing(Here(self.device, version, len(read), read, on_host)), told(node):
+        with standing(Here(self.device, version, len(read), read, on_host)), naming_node(node):
             require_own_attributes(node)
             super().visit(node)
 

@@ -16,7 +16,7 @@ def place_of(node: NodeProto, model: str, called_from: Place | None = None) -> P
 
 
 @contextmanager
-def told(node: NodeProto, what: str = "converted") -> Iterator[None]:
+def naming_node(node: NodeProto, what: str = "converted") -> Iterator[None]:
     """What goes wrong in this block, and is no error of ours, is said to be about a node.
 
     A file may hold anything: a text where a number belongs, a number that fits no machine word. The

@@ -72,10 +72,10 @@ class Types:
             return HostValue(type, name)
         if not tensor.HasField("shape"):
             return None
-        shape = [self.told(each, f"{name}.{axis}") for axis, each in enumerate(tensor.shape.dim)]
+        shape = [self.size(each, f"{name}.{axis}") for axis, each in enumerate(tensor.shape.dim)]
         return Tensor(TensorType(element(tensor.elem_type), tuple(shape)), device, name=name)
 
-    def told(self, size: Any, name: str) -> Size:
+    def size(self, size: Any, name: str) -> Size:
         """A size of a result: known, that of an operand, or a new one of this name."""
         if size.WhichOneof("value") == "dim_value":
             return int(size.dim_value)

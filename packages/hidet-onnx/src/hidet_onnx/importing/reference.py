@@ -23,7 +23,7 @@ from hidet.types import TensorType
 from hidet_onnx.host import RANKS, TYPES, own
 from hidet_onnx.importing.functions import schema_of
 from hidet_onnx.importing.order import graphs_of
-from hidet_onnx.importing.place import title, told
+from hidet_onnx.importing.place import naming_node, title
 from hidet_onnx.importing.protos import Types, array_known, tensor_known
 from hidet_onnx.importing.versions import domain_of
 
@@ -62,9 +62,9 @@ class HostNode:
 
     def inferred(self) -> list[TensorType | None]:
         """The types of the results that are tensors of numbers whose sizes are all told."""
-        return [None if each is None else self.types.tensor(each) for each in self.types_told()]
+        return [None if each is None else self.types.tensor(each) for each in self.declared_types()]
 
-    def types_told(self) -> list[TypeProto | None]:
+    def declared_types(self) -> list[TypeProto | None]:
         """The types of the results by onnx's inference, or by our own for an operator that it does
         not know; None for one that neither tells."""
         if self.key in TYPES:
@@ -103,7 +103,7 @@ def evaluator_of(model: ModelProto) -> Callable[[Mapping[str, Any]], list[Any]]:
     reference = None if function is not None else ReferenceEvaluator(model)
 
     def run(feeds: Mapping[str, Any]) -> list[Any]:
-        with told(node, "run"):
+        with naming_node(node, "run"):
             if function is not None:
                 return [function(*(feeds[n] for n in node.input if n), **named)]
             assert reference is not None
@@ -196,7 +196,7 @@ def host_call(host: HostNode) -> HostCall | HostFunction | None:
 def host_function(host: HostNode) -> HostFunction | None:
     """A node that runs between graphs; None if onnx does not tell the ranks of its results."""
     results = []
-    for name, found in zip(host.node.output, host.types_told(), strict=True):
+    for name, found in zip(host.node.output, host.declared_types(), strict=True):
         result = None if not name or found is None else host.types.result(found, name, host.device)
         if name and result is None:
             return None

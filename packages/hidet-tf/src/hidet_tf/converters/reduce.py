@@ -105,9 +105,9 @@ def cumulative_logsumexp(x: Tensor, axis: Tensor, *, exclusive: bool, reverse: b
     most, _ = ops.cummax(turned, along)
     # About each running maximum, so that no exponential overflows: exp(x - m) for each pair.
     rows = ops.unsqueeze(ops.transpose(turned, along, -1), -2)
-    tops = ops.unsqueeze(ops.transpose(most, along, -1), -1)
-    totals = ops.sum(ops.tril(ops.exp(ops.minimum(ops.subtract(rows, tops), 0.0))), -1)
-    found = ops.add(ops.log(ops.transpose(totals, along, -1)), most)
+    maxima = ops.unsqueeze(ops.transpose(most, along, -1), -1)
+    exponentials = ops.sum(ops.tril(ops.exp(ops.minimum(ops.subtract(rows, maxima), 0.0))), -1)
+    found = ops.add(ops.log(ops.transpose(exponentials, along, -1)), most)
     if exclusive:
         kept = ops.slice(found, along, 0, -1)
         found = ops.concat([ops.full_like(ops.slice(x, along, 0, 1), -math.inf), kept], along)

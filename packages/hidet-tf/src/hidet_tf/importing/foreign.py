@@ -24,7 +24,7 @@ from hidet.ir.expr import Var
 from hidet.types import Size, TensorType, i32
 from hidet_tf.dtypes import hidet_dtype, is_plain
 from hidet_tf.importing.closure import Closure
-from hidet_tf.importing.probing import told_shapes
+from hidet_tf.importing.probing import probed_shapes
 from hidet_tf.importing.region import Region, function_of
 from hidet_tf.importing.walk import ASSIGNS, functions_of, mentions
 from hidet_tf.tensors import lent
@@ -109,7 +109,7 @@ class Left:
         """The shapes of the results."""
         if self.run.fixed:
             return [*map(static_shape, self.op.outputs)]
-        return told_shapes(self.run.region.graph_def(), self.closure.operands, self.op.outputs)
+        return probed_shapes(self.run.region.graph_def(), self.closure.operands, self.op.outputs)
 
     def step(self, types: Sequence[TensorType | None]) -> HostCall:
         """The operator as a step of the graph; a file keeps it if it has no state."""

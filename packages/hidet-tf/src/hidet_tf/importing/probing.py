@@ -30,7 +30,7 @@ NEAR = 32
 """How much larger or smaller than a size a result may be."""
 
 
-def told_shapes(
+def probed_shapes(
     graph: Any, operands: Sequence[Any], results: Sequence[tf.Tensor]
 ) -> list[tuple[Size | None, ...] | None]:
     """The shapes of a region's results, None for a size that nobody tells, or for no rank.

@@ -83,7 +83,7 @@ class Accepted:
                     raise self.refused(place, flat[place])
                 for given, size in zip(shape, example.shape, strict=True):
                     if differs(given, size, known):
-                        raise self.refused(place, flat[place], self.told(size, known))
+                        raise self.refused(place, flat[place], self.described(size, known))
         numbers = {self.sizes.name(each): int(number) for each, (number, _) in known.items()}
         for guard in guards:
             size = guard.tensor.shape[guard.axis]
@@ -121,7 +121,7 @@ class Accepted:
         each = [f"at least {low}"] * (low > 0) + [f"at most {high}"] * (high != float("inf"))
         return f"{self.spelled(self.examples[place].shape[axis])} is {' and '.join(each)}"
 
-    def told(self, size: Any, known: Known) -> str:
+    def described(self, size: Any, known: Known) -> str:
         """The numbers that a size follows from, and which inputs have them."""
         symbols = size.node.expr.free_symbols if is_symbolic(size) else ()
         each = [(self.sizes.name(symbol), *known[symbol]) for symbol in symbols if symbol in known]

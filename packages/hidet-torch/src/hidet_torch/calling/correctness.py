@@ -62,7 +62,11 @@ def report(
     with convolutions_as_products():
         meant = eager.run(*[copied(each) for each in with_weights(module, frozen, given)])
     made = correctness_report(
-        imported.graph, inputs, told(imported, eager.seen), against == "float64", outputs=False
+        imported.graph,
+        inputs,
+        eager_values(imported, eager.seen),
+        against == "float64",
+        outputs=False,
     )
     return Report((*made.rows, *output_rows(found, meant, imported.graph.nodes)))
 
@@ -133,7 +137,7 @@ def of_torch(tensor: torch.Tensor) -> Tensor:
     return Tensor(of, "cpu" if tensor.device.type == "cpu" else storage.device, storage)
 
 
-def told(imported: Imported, seen: Mapping[torch.fx.Node, Any]) -> dict[Tensor, Any]:
+def eager_values(imported: Imported, seen: Mapping[torch.fx.Node, Any]) -> dict[Tensor, Any]:
     """What PyTorch computed for tensors of the graph."""
     found: dict[Tensor, Any] = {}
     for node, became in imported.tensors.items():

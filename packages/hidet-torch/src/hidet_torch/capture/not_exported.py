@@ -15,7 +15,7 @@ GIVES, TAKES = (
 )
 
 
-def told(error: Exception) -> Exception:
+def explained(error: Exception) -> Exception:
     """The error of torch.export with what else there is; for an object that it cannot take apart
     one that says how to do without."""
     for verb, pattern in (("gives", GIVES), ("takes", TAKES)):

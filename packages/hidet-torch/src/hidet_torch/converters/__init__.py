@@ -32,10 +32,10 @@ from hidet_torch.converters import (
     special_functions,
     whole_numbers,
 )
-from hidet_torch.converters.table import Untold, torch
+from hidet_torch.converters.table import NotComputed, torch
 
 __all__ = [
-    "Untold",
+    "NotComputed",
     "attention",
     "control",
     "conv",

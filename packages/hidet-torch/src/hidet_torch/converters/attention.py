@@ -8,7 +8,7 @@ from typing import Any
 from hidet import ops
 from hidet.graph import Tensor
 from hidet.types import f32
-from hidet_torch.converters.table import Untold, aten, require, torch
+from hidet_torch.converters.table import NotComputed, aten, require, torch
 from hidet_torch.converters.whole import SDPA
 
 
@@ -35,7 +35,7 @@ def attention(
     return ops.squeeze(found, tuple(range(lead))) if lead else found
 
 
-SEED = Untold("the random state and the lengths of attention")
+SEED = NotComputed("the random state and the lengths of attention")
 """What PyTorch's kernels give beside attention for their own backward passes."""
 
 
@@ -135,7 +135,7 @@ def with_sums(
     dropout: float,
     causal: bool,
     scale: float | None,
-) -> tuple[Tensor, Tensor | Untold]:
+) -> tuple[Tensor, Tensor | NotComputed]:
     """Attention, and the logarithms of its sums."""
     found = attention(q, k, v, mask, dropout, causal, scale=scale)
     return found, logsumexp(q, k, mask, causal, scale)
@@ -143,14 +143,14 @@ def with_sums(
 
 def logsumexp(
     q: Tensor, k: Tensor, mask: Tensor | None, causal: bool, scale: float | None
-) -> Tensor | Untold:
+) -> Tensor | NotComputed:
     """The logarithm of the sum of exponentials of each row's scores, in float32.
 
     It is a matmul of its own; where nobody reads it, it is not in the graph.
     """
     heads, _, size = q.shape[-3:]
     if heads != k.shape[-3] or not isinstance(size, int):
-        return Untold("the logarithms of sums of attention, of heads that share keys")
+        return NotComputed("the logarithms of sums of attention, of heads that share keys")
     factor = scale if scale is not None else 1 / math.sqrt(size)
     keys = ops.transpose(ops.cast(k, f32), -1, -2)
     scores = ops.matmul(ops.multiply(ops.cast(q, f32), factor), keys)

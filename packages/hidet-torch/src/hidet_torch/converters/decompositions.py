@@ -15,7 +15,7 @@ from hidet.ops.matrices.factors import known_sizes
 from hidet.ops.matrices.householder import Reflections, eye
 from hidet.ops.matrices.linalg import identities
 from hidet.types import DType, f32, f64, i64
-from hidet_torch.converters.table import Untold, aten, require, torch
+from hidet_torch.converters.table import NotComputed, aten, require, torch
 
 EPSILON: dict[DType, float] = {f32: 2.0**-23, f64: 2.0**-52}
 """How far apart the numbers from 1 on are."""
@@ -38,19 +38,19 @@ def require_small(*matrices: Tensor, most: int) -> None:
 @torch(aten._linalg_svd.default)
 def svd(
     x: Tensor, full_matrices: bool = False, compute_uv: bool = True, *, driver: str | None = None
-) -> tuple[Tensor | Untold, ...]:
+) -> tuple[Tensor | NotComputed, ...]:
     """The singular values."""
     require_small(x, most=TURNED)
-    vectors = Untold("singular vectors, whose signs are LAPACK's")
+    vectors = NotComputed("singular vectors, whose signs are LAPACK's")
     return vectors, ops.singular_values(x), vectors
 
 
 @torch(aten._linalg_eigh.default)
-def eigh(x: Tensor, uplo: str = "L", compute_v: bool = True) -> tuple[Tensor | Untold, ...]:
+def eigh(x: Tensor, uplo: str = "L", compute_v: bool = True) -> tuple[Tensor | NotComputed, ...]:
     """The eigenvalues of symmetric matrices."""
     require_small(x, most=TURNED)
     values = ops.symmetric_eigenvalues(x, lower=uplo.upper() == "L")
-    return values, Untold("eigenvectors, whose signs are LAPACK's")
+    return values, NotComputed("eigenvectors, whose signs are LAPACK's")
 
 
 @torch(aten.linalg_pinv.atol_rtol_tensor)
@@ -78,7 +78,7 @@ def pinv(
 
 
 @torch(aten.linalg_qr.default)
-def qr(x: Tensor, mode: str = "reduced") -> tuple[Tensor | Untold, Tensor]:
+def qr(x: Tensor, mode: str = "reduced") -> tuple[Tensor | NotComputed, Tensor]:
     """An orthogonal and an upper triangular factor; with `r` the latter alone."""
     require_small(x, most=MIRRORED)
     orthogonal, upper = ops.qr(x, complete=mode == "complete")

@@ -7,7 +7,7 @@ from typing import Any
 from hidet import ops
 from hidet.graph import Tensor
 from hidet.types import boolean
-from hidet_torch.converters.table import Untold, aten, require, torch
+from hidet_torch.converters.table import NotComputed, aten, require, torch
 
 PADDING = 1
 """The kind of a mask that says which keys of each text count for nothing."""
@@ -38,7 +38,7 @@ def multi_head_attention(
     )
     found = ops.attention(q, k, v, kept(mask, mask_type))
     joined = ops.reshape(ops.permute(found, (0, 2, 1, 3)), query.shape)
-    return ops.linear(joined, weight_out, bias_out), Untold("the weights of attention")
+    return ops.linear(joined, weight_out, bias_out), NotComputed("the weights of attention")
 
 
 def projected(

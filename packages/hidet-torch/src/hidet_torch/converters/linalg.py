@@ -26,7 +26,7 @@ def solve_ex(
     vector = b.ndim == 1 or (b.ndim == a.ndim - 1 and all(map(agree, b.shape, a.shape[:-1])))
     right = ops.unsqueeze(b, -1) if vector else b
     found, factors = solved(a, right, left or vector)
-    return (ops.squeeze(found, -1) if vector else found, *as_told(factors, a))
+    return (ops.squeeze(found, -1) if vector else found, *lapack_form(factors, a))
 
 
 def solved(a: Tensor, b: Tensor, left: bool) -> tuple[Tensor, Factors]:
@@ -48,7 +48,7 @@ def inv_ex(x: Tensor, *, check_errors: bool = False) -> tuple[Tensor, Tensor]:
     return solutions(found, x.dtype), info(found.packed)
 
 
-def as_told(found: Factors, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def lapack_form(found: Factors, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Both factors of x in one matrix, the row, from 1, that each step exchanged, and info."""
     return ops.cast(found.packed, x.dtype), pivots(found.pivots), info(found.packed)
 
@@ -57,14 +57,14 @@ def as_told(found: Factors, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 def det(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The determinants, with the factors and pivots."""
     require_plain(x)
-    return (ops.det(x), *as_told(ops.lu(x), x)[:2])
+    return (ops.det(x), *lapack_form(ops.lu(x), x)[:2])
 
 
 @torch(aten._linalg_slogdet.default)
 def slogdet(x: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The signs of the determinants and the logarithms of the rest, with factors and pivots."""
     require_plain(x)
-    return (*ops.slogdet(x), *as_told(ops.lu(x), x)[:2])
+    return (*ops.slogdet(x), *lapack_form(ops.lu(x), x)[:2])
 
 
 @torch(aten.linalg_cholesky_ex.default)

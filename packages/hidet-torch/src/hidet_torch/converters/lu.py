@@ -9,7 +9,7 @@ from hidet.frontend.importing.matrices import require_few
 from hidet.graph import Tensor
 from hidet.types import f32, f64, i64
 from hidet_torch.converters.linalg import info, pivots, solve_triangular
-from hidet_torch.converters.table import Untold, aten, require, torch
+from hidet_torch.converters.table import NotComputed, aten, require, torch
 
 
 def require_small(x: Tensor) -> None:
@@ -55,7 +55,7 @@ def lu(x: Tensor, *, pivot: bool = True) -> tuple[Tensor, Tensor, Tensor]:
 @torch(aten.lu_unpack.default)
 def lu_unpack(
     packed: Tensor, pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
-) -> tuple[Tensor | Untold, Tensor | Untold, Tensor | Untold]:
+) -> tuple[Tensor | NotComputed, Tensor | NotComputed, Tensor | NotComputed]:
     """The permutation and both factors that `linalg_lu_factor` gave; what is not asked for is
     empty in PyTorch."""
     require(unpack_data and unpack_pivots, "empty results for factors that are not asked for")

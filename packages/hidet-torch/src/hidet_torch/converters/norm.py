@@ -9,7 +9,7 @@ import numpy as np
 from hidet import ops
 from hidet.graph import Tensor
 from hidet.types import Size, u8
-from hidet_torch.converters.table import Untold, aten, torch
+from hidet_torch.converters.table import NotComputed, aten, torch
 from hidet_torch.converters.whole import RMS_NORM
 from hidet_torch.memory.dtypes import wide
 
@@ -38,7 +38,7 @@ def native_group_norm(
     rest: Size,
     groups: int,
     eps: float,
-) -> tuple[Tensor | Untold, ...]:
+) -> tuple[Tensor | NotComputed, ...]:
     """Group norm, and the mean and inverse deviation of each group."""
     y = ops.group_norm(x, groups, weight, bias, eps=eps)
     mean, scale = ops.moments(ops.reshape(x, (batch, groups, -1)), (2,), eps)
@@ -128,9 +128,9 @@ def statistics(x: Tensor, correction: float = 0) -> tuple[Tensor, Tensor]:
 @torch(aten._fused_rms_norm.default)
 def fused_rms_norm(
     x: Tensor, shape: Sequence[Size], weight: Tensor | None = None, eps: float | None = None
-) -> tuple[Tensor | Untold, ...]:
+) -> tuple[Tensor | NotComputed, ...]:
     """RMS norm, and what it multiplied by."""
-    return rms_norm(x, shape, weight, eps), Untold("the saved statistics of RMS norm")
+    return rms_norm(x, shape, weight, eps), NotComputed("the saved statistics of RMS norm")
 
 
 @torch(aten.rms_norm.default, RMS_NORM)

@@ -12,7 +12,7 @@ from hidet.compute.sizes import product, tidy
 from hidet.graph import Tensor
 from hidet.types import Size, i64
 from hidet_torch.converters.ordering import neutral
-from hidet_torch.converters.table import Untold, aten, require, torch
+from hidet_torch.converters.table import NotComputed, aten, require, torch
 from hidet_torch.memory.dtypes import wide
 
 MODES = ("sum", "mean", "max")
@@ -33,7 +33,7 @@ def embedding_bag(
     per_sample_weights: Tensor | None = None,
     include_last_offset: bool = False,
     padding_idx: int = -1,
-) -> tuple[Tensor | Untold, ...]:
+) -> tuple[Tensor | NotComputed, ...]:
     """Rows of the weight, combined by bags, of which each begins at an offset; an empty bag is 0,
     and rows that pad count for nothing."""
     size = product((where.shape[0], weight.shape[1]))
@@ -54,7 +54,7 @@ def embedding_bag(
     if how == "mean":
         found = ops.divide(found, ops.maximum(ops.cast(count, found.dtype), 1.0))
     found = ops.where(ops.equal(count, 0), 0.0, found, dtype=found.dtype)
-    more = (Untold("the bag of each row, and what backward passes read") for _ in range(3))
+    more = (NotComputed("the bag of each row, and what backward passes read") for _ in range(3))
     return ops.cast(found, weight.dtype), *more
 
 

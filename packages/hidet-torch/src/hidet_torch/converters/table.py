@@ -18,7 +18,7 @@ primitives = pytorch.ops.prims
 
 
 @dataclass(frozen=True)
-class Untold:
+class NotComputed:
     """A result that hidet does not compute; whoever reads it keeps the operator in PyTorch."""
 
     what: str

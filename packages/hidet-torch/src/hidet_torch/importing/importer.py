@@ -19,7 +19,7 @@ from hidet.graph import FlowGraph, Guards, Tensor, assuming, guarded_with, traci
 from hidet.graph.dims import same
 from hidet.types import TensorType, u8
 from hidet.types.strides import inverse
-from hidet_torch.converters import Untold
+from hidet_torch.converters import NotComputed
 from hidet_torch.converters import torch as table
 from hidet_torch.importing.checks import check_of, check_of_values, is_check
 from hidet_torch.importing.data_sizes import ASSERTS, READS, is_about_sizes, note, size_from
@@ -295,7 +295,7 @@ class TorchImporter(Importer[torch.fx.Node]):
         read = {user.args[1] for user in node.users if user.target is operator.getitem}
         results: list[Any] = []
         for number, (value, each) in enumerate(zip(values, expected, strict=False)):
-            if isinstance(value, Untold):
+            if isinstance(value, NotComputed):
                 if number in read:
                     raise NotYet(value.what)
                 results.append(None)

@@ -23,7 +23,7 @@ from hidet.frontend.running.weights import Stamp
 FEW = 8
 """Tensors up to which Python asks as quickly."""
 SOURCE = """
-extern "C" void *told(
+extern "C" void *stamps(
     void *const *tensors, long places, long counts, int (*place)(void *, void **),
     long long (*count)(const void *), void *(*bytes)(const char *, long), char *(*text)(void *)) {
   void *made = bytes(nullptr, (places + counts) * sizeof(void *));
@@ -52,13 +52,13 @@ def by_function(sources: Sequence[torch.Tensor], counted: Sequence[torch.Tensor]
     array = (POINTER * len(tensors))(*map(pointer, handles))
     places, counts = len(sources), len(counted)
 
-    def told() -> object:
+    def stamps() -> object:
         return function(array, places, counts, *known)
 
     # Handles hold tensors; made tensors again, these let go of them.
-    end = weakref.finalize(told, _aoti.alloc_tensors_by_stealing_from_void_ptrs, handles)
+    end = weakref.finalize(stamps, _aoti.alloc_tensors_by_stealing_from_void_ptrs, handles)
     end.atexit = False
-    return told
+    return stamps
 
 
 @cache
@@ -73,7 +73,7 @@ def compiled() -> tuple[Callable[..., object], tuple[Any, ...]] | None:
     prototype = ctypes.PYFUNCTYPE(
         ctypes.py_object, POINTER, ctypes.c_long, ctypes.c_long, *(POINTER,) * 4
     )
-    function = prototype(address(made.told))
+    function = prototype(address(made.stamps))
     api = ctypes.pythonapi
     given = (place, count, api.PyBytes_FromStringAndSize, api.PyBytes_AsString)
     return function, tuple(map(address, given))

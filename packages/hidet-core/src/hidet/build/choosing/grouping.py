@@ -83,10 +83,10 @@ def united(
     """The groups with elements made where what they are made of is, as `unite` does it; each knows
     what it shares with others."""
 
-    def handed(group: Group, tensor: Tensor) -> bool:
+    def in_memory(group: Group, tensor: Tensor) -> bool:
         return is_better_read(group, tensor, target)
 
-    made = unite(groups, graph, scheduled, handed)
+    made = unite(groups, graph, scheduled, in_memory)
     mark_shared(made)
     return made
 

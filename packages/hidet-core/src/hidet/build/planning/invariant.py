@@ -158,7 +158,7 @@ def compacted(plan: Plan) -> Plan:
     used = {each for step in plan.steps for each in (*step.reads, *step.writes)}
     used |= {plan.wholes[each] for each in used if each in plan.wholes}
     if plan.then is not None:
-        used |= {*plan.then.handed, *(each.buffer for each in plan.then.data_sizes)}
+        used |= {*plan.then.forwarded, *(each.buffer for each in plan.then.data_sizes)}
     kept = sorted({*used, *plan.inputs, *plan.outputs})
     place = {number: position for position, number in enumerate(kept)}
     buffers = list(plan.buffers)

@@ -25,12 +25,12 @@ def with_places(archive: Archive, graph: FlowGraph) -> Archive:
     """
     found = list(places_of(graph))
 
-    def told(each: KernelNote) -> KernelNote:
+    def located(each: KernelNote) -> KernelNote:
         lines = (found[number] for number in each.nodes if number < len(found))
         return replace(each, places=tuple(dict.fromkeys(e.short for e in lines if e)))
 
     plans = {
-        name: replace(plan, kernels=tuple(map(told, plan.kernels)))
+        name: replace(plan, kernels=tuple(map(located, plan.kernels)))
         for name, plan in archive.plans.items()
     }
     return replace(archive, plans=plans)

@@ -247,8 +247,8 @@ class Planner:
             )
             for each, tensor in stage.data_sizes
         )
-        handed = tuple(map(self.find, stage.handed))
-        return Then(follows.part, tuple(data_sizes), handed, follows.results, stage.passed)
+        forwarded = tuple(map(self.find, stage.forwarded))
+        return Then(follows.part, tuple(data_sizes), forwarded, follows.results, stage.passed)
 
 
 def at_home(step: Step, home: Mapping[str, str]) -> Step:

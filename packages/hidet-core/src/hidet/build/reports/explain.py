@@ -105,10 +105,10 @@ def ranges(group: Group, target: Target) -> Iterator[str]:
     group = group.apart if group.output_views else group
     found = [] if group.is_free else variants(group, target)
     for each in found if len(found) > 1 else ():
-        yield f"{' and '.join(map(told, each.when))}: {way(each.group, target)}"
+        yield f"{' and '.join(map(written, each.when))}: {way(each.group, target)}"
 
 
-def told(relation: Relation) -> str:
+def written(relation: Relation) -> str:
     """A relation of sizes as people write it."""
     return f"{spelled(relation.left)} {relation.sign} {spelled(relation.right)}"
 
@@ -162,13 +162,13 @@ class Apart:
         later = [(t, *reader) for t in group.results for reader in self.readers.get(t, [])]
         nodes = {node for _, _, node in later}
         found = [group.reason] if group.reason else []
-        told: set[Node] = set()
+        covered: set[Node] = set()
         for note in group.notes:
             if not note.readers or nodes.intersection(note.readers):  # else they joined after all
                 found.append(note.text)
-                told.update(note.readers)
+                covered.update(note.readers)
         for tensor, reader, node in later:
-            if node not in told and not group.is_free:
+            if node not in covered and not group.is_free:
                 why = self.unspoken(group, tensor, reader, node)
                 found.append(f"{node.op.name} reads it from memory: {why}")
         yield from dict.fromkeys(found)

@@ -27,14 +27,14 @@ class Stage:
 
     The first outputs of `graph` that come out are the `results` of the whole with these positions;
     the last ones, which are `passed`, only later stages read. `data_sizes` are the sizes that are
-    read at its end, each with its tensor, and `handed` what the next stage gets for its inputs.
+    read at its end, each with its tensor, and `forwarded` what the next stage gets for its inputs.
     """
 
     graph: FlowGraph
     results: tuple[int, ...]
     passed: int = 0
     data_sizes: tuple[tuple[DataSize, Tensor], ...] = ()
-    handed: tuple[Tensor, ...] = ()
+    forwarded: tuple[Tensor, ...] = ()
 
 
 def cut(graph: FlowGraph, shared: Sequence[Tensor] = ()) -> list[Stage]:
@@ -106,18 +106,18 @@ class Cutting:
             for each in self.graph.data_sizes
             if number < self.last and self.home(size_sources[each.size]) == number
         )
-        handed = tuple(now[each] for each in following)
+        forwarded = tuple(now[each] for each in following)
         name = self.graph.name
         given = separate_outputs(
             FlowGraph(inputs, [now[each] for each in own], name, data_sizes=())
         )
         there = {memory(each) for each in (*inputs, *given.outputs)}
         passed: dict[Tensor, Tensor] = {}
-        for each in (*handed, *(t for _, t in data_sizes)):
+        for each in (*forwarded, *(t for _, t in data_sizes)):
             if memory(each) not in there:
                 passed.setdefault(memory(each), each)
         made = FlowGraph(inputs, (*given.outputs, *passed.values()), name, data_sizes=())
-        return Stage(self.without_unread(made), places, len(passed), data_sizes, handed)
+        return Stage(self.without_unread(made), places, len(passed), data_sizes, forwarded)
 
     def without_unread(self, graph: FlowGraph) -> FlowGraph:
         """The graph without those shared inputs that nothing in it reads."""

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 from tqdm import tqdm
 
 from hidet import options
-from hidet.errors.warning import told_line
+from hidet.errors.warning import line_context
 from hidet.runtime.cores import cores
 from hidet.runtime.progress import COLUMNS, is_watched, short
 from hidet.toolchain.host import ended_together
@@ -61,7 +61,7 @@ class Crew(Generic[T, R]):
         """Let the next free thread take an item."""
         if item not in self.futures:
             with undisturbed():
-                self.futures[item] = self.pool.submit(told_line().run, self.work, item)
+                self.futures[item] = self.pool.submit(line_context().run, self.work, item)
 
     def results(self, items: Sequence[T], title: str) -> list[R]:
         """What became of the items, in their order; the first error is raised."""

@@ -145,11 +145,11 @@ def warp_met(context: Context, invoke: Invoke) -> None:
 def counted(context: Context, invoke: Invoke) -> Iterator[None]:
     """The threads of a block meet and learn of each other's conditions."""
     holds = context.value(invoke.args[0]) != 0
-    totals = context.tally(holds)
+    counts = context.tally(holds)
     waiting = context.block_barrier()
     if waiting is not None:
         yield from waiting
-    votes, there = totals()
+    votes, there = counts()
     found = {
         "syncthreads_count": votes,
         "syncthreads_and": votes == there,

@@ -19,7 +19,7 @@ from hidet.intrinsics.tensor_maps.meaning import chosen
 from hidet.ir.stmt import Invoke
 from hidet.types import DType, f32, f64, i32, i64, u32, u64
 
-TOLD: dict[DType, tuple[str, str]] = {
+STORED: dict[DType, tuple[str, str]] = {
     f32: (".f32", "f"), f64: (".f64", "d"), i32: (".s32", "r"), u32: (".u32", "r"),
     i64: (".s64", "l"), u64: (".u64", "l"),
 }  # fmt: skip
@@ -54,10 +54,10 @@ def check_remote(invoke: Invoke) -> None:
     expect_scalar(invoke, 2, i32, u32)
 
 
-def check_told(invoke: Invoke) -> None:
+def check_store(invoke: Invoke) -> None:
     """(address, value, mbarrier, block of the cluster)."""
     expect(invoke, 4)
-    expect_pointer(invoke, 0, *TOLD)
+    expect_pointer(invoke, 0, *STORED)
     expect_scalar(invoke, 1, invoke.args[0].dtype)
     expect_pointer(invoke, 2, u64, i64)
     expect_scalar(invoke, 3, i32, u32)
@@ -96,10 +96,10 @@ def remote_text(instruction: str) -> Callable[[Invoke, Spell], str]:
     return text
 
 
-def told_text(invoke: Invoke, spell: Spell) -> str:
+def store_text(invoke: Invoke, spell: Spell) -> str:
     """A register to the shared memory of a block."""
     pointer, value, barrier, block = map(spell, invoke.args)
-    kind, constraint = TOLD[invoke.args[1].dtype]
+    kind, constraint = STORED[invoke.args[1].dtype]
     return (
         'asm volatile("{ .reg .b32 there, bar; '
         "mapa.shared::cluster.u32 there, %0, %3; mapa.shared::cluster.u32 bar, %2, %3; "
@@ -133,7 +133,7 @@ def arrived_remotely(context: Context, invoke: Invoke) -> None:
         context.mbarrier_arrive(barrier, np.ones_like(counts), counts, blocks)
 
 
-def told(context: Context, invoke: Invoke) -> None:
+def store_remote(context: Context, invoke: Invoke) -> None:
     """Each thread starts a store that completes at an mbarrier, both in the same block."""
     target, value, barrier, block = invoke.args
     values, blocks = context.value(value), context.value(block)
@@ -177,10 +177,10 @@ CLUSTER = (
         "store_to_block",
         "Start to store a value in the shared memory of a block of the cluster, completing at its "
         "mbarrier. PTX ISA: st.async.",
-        check_told,
+        check_store,
         lambda invoke: Effects(writes=(invoke.args[0], invoke.args[2])),
-        told_text,
-        told,
+        store_text,
+        store_remote,
     ),
     Intrinsic(
         "mbarrier_arrive_cluster",

@@ -40,8 +40,8 @@ def store_to_block(pointer: Expr, value: Value, barrier: Expr, block: Value) -> 
     known to who waits for it. PTX ISA: st.async.
     """
     at = operand(pointer)
-    told = converted(value, at.dtype, "what the address holds")
-    invoke("store_to_block", at, told, barrier, converted(block, u32, "the block"))
+    stored = converted(value, at.dtype, "what the address holds")
+    invoke("store_to_block", at, stored, barrier, converted(block, u32, "the block"))
 
 
 def cluster_arrive(relaxed: bool = False) -> None:

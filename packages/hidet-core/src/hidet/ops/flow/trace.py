@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from hidet.errors import BadArgument
 from hidet.graph import Body, FlowGraph, Node, Tensor, recording
 from hidet.graph.body import data_size_prefix
-from hidet.graph.data_sizes import Within, telling
+from hidet.graph.data_sizes import Within, data_sizes_read
 from hidet.graph.guards import data_sizes_inside
 from hidet.graph.rewrite import reading
 from hidet.ir.expr import Expr, Var
@@ -49,7 +49,7 @@ class Trace:
 
     def captured(self, results: Sequence[Tensor]) -> Tensors:
         """What of outside these results need, in order of use; numbers are made again inside."""
-        data_sizes = telling(results, self.nodes, (), self.within(""))
+        data_sizes = data_sizes_read(results, self.nodes, (), self.within(""))
         found: dict[Tensor, None] = {}
         seen = set(self.inputs)
         waiting = [*reversed(results), *(tensor for tensor, _ in data_sizes.values())]
@@ -81,7 +81,7 @@ class Trace:
 
     def own_sizes(self, results: Sequence[Tensor]) -> set[Var]:
         """The sizes that the body tells itself, as the trace calls them."""
-        return {*telling(results, self.nodes, (), self.within(""))}
+        return {*data_sizes_read(results, self.nodes, (), self.within(""))}
 
     def within(self, prefix: str) -> Within:
         """What the body tells itself."""
@@ -90,7 +90,7 @@ class Trace:
     def graph(self, results: Sequence[Tensor], captured: Tensors) -> FlowGraph:
         """What the body computes, still of the captured tensors themselves."""
         inputs = (*self.inputs, *captured)
-        data_sizes = telling(results, self.nodes, (), self.within(""))
+        data_sizes = data_sizes_read(results, self.nodes, (), self.within(""))
         prefix = data_size_prefix(
             self.nodes([*results, *(tensor for tensor, _ in data_sizes.values())])
         )

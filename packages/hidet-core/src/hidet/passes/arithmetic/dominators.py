@@ -42,7 +42,7 @@ def dominators(nodes: Sequence[Expr], roots: Iterable[Expr]) -> dict[Expr, Arm]:
             if condition in safe:
                 key = arm, condition, holds
                 arm = inner.setdefault(key, Arm(*key, arm.depth + 1))
-            found[child] = meeting(found.get(child, arm), arm)
+            found[child] = common_arm(found.get(child, arm), arm)
     return found
 
 
@@ -59,7 +59,7 @@ def operands(e: Expr) -> Iterator[tuple[Expr, Expr | None, bool]]:
             yield from ((each, None, True) for each in e.children() if isinstance(each, Expr))
 
 
-def meeting(a: Arm, b: Arm) -> Arm:
+def common_arm(a: Arm, b: Arm) -> Arm:
     """The innermost arm that two arms lie in."""
     while a is not b:
         if a.depth < b.depth:

@@ -43,23 +43,23 @@ def place(
         ),
         sorted(sizes, key=lambda each: (spans[each][0], -sizes[each], each)),
     )
-    meeting: dict[int, set[int]] = {each: set() for each in sizes}
+    overlapping: dict[int, set[int]] = {each: set() for each in sizes}
     for one, other in combinations(sizes, 2):
         if not apart(users.get(one, ()), users.get(other, ()), before):
-            meeting[one].add(other)
-            meeting[other].add(one)
-    return min((filled(order, sizes, meeting) for order in orders), key=attrgetter("nbytes"))
+            overlapping[one].add(other)
+            overlapping[other].add(one)
+    return min((filled(order, sizes, overlapping) for order in orders), key=attrgetter("nbytes"))
 
 
 def filled(
-    order: Sequence[int], sizes: Mapping[int, int], meeting: Mapping[int, Collection[int]]
+    order: Sequence[int], sizes: Mapping[int, int], overlapping: Mapping[int, Collection[int]]
 ) -> Arena:
     """The arena with buffers placed in an order, none where one lies that it may meet."""
     offsets: dict[int, int] = {}
     for buffer in order:
         taken = sorted(
             (offsets[other], offsets[other] + rounded(sizes[other]))
-            for other in meeting[buffer]
+            for other in overlapping[buffer]
             if other in offsets
         )
         offsets[buffer] = first_gap(taken, rounded(sizes[buffer]))

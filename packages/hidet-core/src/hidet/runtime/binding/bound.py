@@ -227,9 +227,9 @@ def misfit(
     return f"a body gives {there} bytes, where its step has place for {here}"
 
 
-def check_handed(before: BoundPlan, then: Then, following: BoundPlan) -> None:
+def check_forwarded(before: BoundPlan, then: Then, following: BoundPlan) -> None:
     """Refuse a plan that reads other bytes than the one before it hands to it."""
-    here = [before.nbytes(each) for each in then.handed]
+    here = [before.nbytes(each) for each in then.forwarded]
     there = [following.nbytes(each) for each in following.plan.inputs]
     if here != there:
         raise BadArchive(f"plan {then.plan!r} takes {there} bytes, where it is given {here}")

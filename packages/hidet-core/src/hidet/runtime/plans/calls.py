@@ -59,7 +59,7 @@ def check_chain(
             raise BadArchive(f"{len(chain)} plans follow {name!r}, or more")
         following = f"{then.plan}{target}"
         check_below(following, plans, target, depth, used)
-        check_handed(f"what follows {chain[-1]}", then, plans[chain[-1]], plans[following])
+        check_forwarded(f"what follows {chain[-1]}", then, plans[chain[-1]], plans[following])
         chain.append(following)
     results: list[Buffer] = []
     for each in map(plans.__getitem__, reversed(chain)):
@@ -82,7 +82,7 @@ def check_places(name: str, plan: Plan, after: int) -> None:
         raise BadArchive(f"two results of {name!r} have one place")
 
 
-def check_handed(where: str, then: Then, plan: Plan, following: Plan) -> None:
+def check_forwarded(where: str, then: Then, plan: Plan, following: Plan) -> None:
     """Refuse a plan that follows another one with sizes or tensors that this has not."""
     names = [each.name for each in then.data_sizes]
     known = [*plan.symbols, *plan.given]
@@ -93,14 +93,14 @@ def check_handed(where: str, then: Then, plan: Plan, following: Plan) -> None:
     if not set(following.given) <= {*names, *known}:
         raise BadArchive(f"{where} is a plan of sizes {following.given}, which nobody tells it")
     roles = {
-        plan.buffers[each].role for each in (*then.handed, *(t.buffer for t in then.data_sizes))
+        plan.buffers[each].role for each in (*then.forwarded, *(t.buffer for t in then.data_sizes))
     }
     if not roles <= {"input", "output", "weight", "derived"}:
         raise BadArchive(f"{where} gets memory that is not there any more")
     for each in then.data_sizes:
         scalar(where, plan.buffers[each.buffer], "int64")
-    handed = [plan.buffers[each] for each in then.handed]
-    check_types(where, handed, [following.buffers[each] for each in following.inputs])
+    forwarded = [plan.buffers[each] for each in then.forwarded]
+    check_types(where, forwarded, [following.buffers[each] for each in following.inputs])
 
 
 def check_types(where: str, here: Sequence[Buffer], there: Sequence[Buffer]) -> None:

@@ -100,10 +100,10 @@ class Tracer:
             # Nothing writes what is empty: its type and shape are all there is to tell.
             self.lines.append(f"{self.seen[number]}: {buffer.dtype} {buffer.shape}")
             for step in self.writers.get(number, ()):
-                self.lines.append(f"{self.seen[number]}: {self.told(step)}")
+                self.lines.append(f"{self.seen[number]}: {self.description(step)}")
         return f"buffer {self.seen[number]}"
 
-    def told(self, step: Step) -> str:
+    def description(self, step: Step) -> str:
         """A step with everything that decides what it does."""
         if isinstance(step, Branch | Repeat):
             raise InternalError("control flow makes no constants: it runs at each call")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-NAMES = {"data_sizes": "told", "iterations": "turns", "iteration": "turn"}
+NAMES = {"data_sizes": "told", "forwarded": "handed", "iterations": "turns", "iteration": "turn"}
 """By the name of the field."""
 
 

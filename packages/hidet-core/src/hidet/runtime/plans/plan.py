@@ -290,7 +290,7 @@ class SizeBuffer:
 @dataclass(frozen=True)
 class Then:
     """The plan that follows, once sizes were read that depend on data; it takes the buffers
-    `handed` for its inputs.
+    `forwarded` for its inputs.
 
     The results of the call are the plan's own outputs, but for the last `passed` ones, with those
     of what follows put in at the positions `results`.
@@ -298,14 +298,14 @@ class Then:
 
     plan: str
     data_sizes: tuple[SizeBuffer, ...]
-    handed: tuple[int, ...]
+    forwarded: tuple[int, ...]
     results: tuple[int, ...]
     passed: int
 
     def on(self, number: Callable[[int], int]) -> Then:
         """The same on other buffers: `number` gives the new one for each."""
         data_sizes = tuple(replace(each, buffer=number(each.buffer)) for each in self.data_sizes)
-        return replace(self, data_sizes=data_sizes, handed=tuple(map(number, self.handed)))
+        return replace(self, data_sizes=data_sizes, forwarded=tuple(map(number, self.forwarded)))
 
 
 @dataclass(frozen=True)

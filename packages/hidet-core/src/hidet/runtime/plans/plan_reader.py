@@ -96,10 +96,10 @@ class Reader:
         sizes = self.sequence(fields, in_file("data_sizes"), where)
         names = {self.text(self.mapping(each, where).get("name"), where): None for each in sizes}
         data_sizes = tuple(self.data_sizes(each, names) for each in sizes)
-        handed = self.numbers(fields.get("handed"), where)
+        forwarded = self.numbers(fields.get(in_file("forwarded")), where)
         results = self.whole(fields.get("results"), where)
         (passed,) = self.whole([fields.get("passed")], where, len_=1)
-        return Then(self.text(fields.get("plan"), where), data_sizes, handed, results, passed)
+        return Then(self.text(fields.get("plan"), where), data_sizes, forwarded, results, passed)
 
     def data_sizes(self, data: Any, names: dict[str, None]) -> SizeBuffer:
         """A size that a buffer tells, one of those of these names."""

@@ -24,14 +24,14 @@ def trace(runs: Sequence[Run]) -> str:
             "dur": (each.seconds or 0.0) * 1e6,
             "pid": "hidet",
             "tid": each.device,
-            "args": told(each),
+            "args": arguments(each),
         }
         for each in runs
     ]
     return json.dumps({"traceEvents": events, "displayTimeUnit": "ns"})
 
 
-def told(run: Run) -> dict[str, object]:
+def arguments(run: Run) -> dict[str, object]:
     """What a trace tells of a run when it is clicked on."""
     known: dict[str, object] = {"bytes": run.nbytes, "flop": run.flops}
     if run.note is not None:

@@ -8,7 +8,7 @@ from threading import Lock
 from typing import Protocol, TypeAlias
 
 from hidet.errors import BadArchive
-from hidet.runtime.binding.bound import BoundPlan, body, check_handed
+from hidet.runtime.binding.bound import BoundPlan, body, check_forwarded
 from hidet.runtime.binding.data_sizes import read_sizes
 from hidet.runtime.binding.memory import Allocator
 from hidet.runtime.devices.view import View
@@ -70,9 +70,9 @@ class Chain:
         then = bound.plan.then
         if then is None:
             return outputs
-        program, handed = self.next(bound, then, addresses, stream)
+        program, forwarded = self.next(bound, then, addresses, stream)
         later = None if places is None else [places[at] for at in then.results]
-        rest = self.run(program.bound, program, handed, stream, later)
+        rest = self.run(program.bound, program, forwarded, stream, later)
         return bound.plan.merged(outputs[: len(outputs) - then.passed], rest)
 
     def outputs(self, bound: BoundPlan, places: Sequence[Place] | None) -> list[View]:
@@ -96,7 +96,7 @@ class Chain:
         at = dict(zip((*plan.inputs, *plan.outputs), addresses, strict=True))
         at |= self.constants(bound)
         sizes = read_sizes(then, at, bound.sizes, self.device, stream)
-        return self.program(bound, then, sizes), [at[each] for each in then.handed]
+        return self.program(bound, then, sizes), [at[each] for each in then.forwarded]
 
     def program(self, before: BoundPlan, then: Then, sizes: Mapping[str, int]) -> NextProgram:
         """The program of a plan that follows another one, at the sizes that are known by now."""
@@ -106,7 +106,7 @@ class Chain:
             found = self.programs.get(key)
             if found is None:
                 bound = body(plan, sizes, self.plans)
-                check_handed(before, then, bound)
+                check_forwarded(before, then, bound)
                 found = self.programs[key] = self.load(then.plan, bound)
                 if len(self.programs) > SIZES_KEPT:
                     self.programs.popitem(last=False)

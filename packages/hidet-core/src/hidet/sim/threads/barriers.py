@@ -14,7 +14,7 @@ from hidet.sim.values import Array, Mask
 
 
 @dataclass(eq=False)
-class Meeting:
+class Arrivals:
     """The block-wide barrier of one block, when its threads are in several SIMT groups."""
 
     simt_groups: list[SimtGroup] = field(default_factory=list)
@@ -45,20 +45,20 @@ def block(simt: SimtGroup, mask: Mask) -> Iterator[None] | None:
 
 def block_in_parts(simt: SimtGroup, mask: Mask, slots: Array) -> Iterator[None]:
     """The same, when the threads of a block are in several SIMT groups."""
-    table: dict[int, Meeting] = simt.residents.state.setdefault("block barriers", {})
-    tickets: list[tuple[int, Meeting, int]] = []
+    table: dict[int, Arrivals] = simt.residents.state.setdefault("block barriers", {})
+    tickets: list[tuple[int, Arrivals, int]] = []
     for slot in slots.tolist():
-        meeting = table.setdefault(slot, Meeting())
-        if meeting.simt_groups and meeting.site != simt.site:
+        arrivals = table.setdefault(slot, Arrivals())
+        if arrivals.simt_groups and arrivals.site != simt.site:
             simt.fault(
                 DivergentBarrier,
                 "threads of the block wait at another syncthreads, at "
-                f"{simt.run.place(meeting.site)}",
+                f"{simt.run.place(arrivals.site)}",
                 int(np.argmax(mask)),
             )
-        meeting.simt_groups.append(simt)
-        meeting.site = simt.site
-        tickets.append((slot, meeting, meeting.generation))
+        arrivals.simt_groups.append(simt)
+        arrivals.site = simt.site
+        tickets.append((slot, arrivals, arrivals.generation))
     simt.run.progress += 1
     with simt.waiting(mask, lambda: "all threads of the block"):
         while True:
@@ -69,16 +69,16 @@ def block_in_parts(simt: SimtGroup, mask: Mask, slots: Array) -> Iterator[None]:
             yield
 
 
-def complete(simt: SimtGroup, slot: int, meeting: Meeting) -> bool:
+def complete(simt: SimtGroup, slot: int, arrivals: Arrivals) -> bool:
     """Whether all threads of a block have come; they then go on."""
     for other in simt.residents.simt_groups:
-        if other not in meeting.simt_groups:
+        if other not in arrivals.simt_groups:
             left = other.everyone & ~other.exited & (other.slot == slot)
             if left.any():
                 return False
     simt.run.report.barriers += 1
     simt.clocks.blocks_met(np.array([slot]))
-    meeting.simt_groups, meeting.generation = [], meeting.generation + 1
+    arrivals.simt_groups, arrivals.generation = [], arrivals.generation + 1
     return True
 
 
@@ -104,23 +104,23 @@ def tally(simt: SimtGroup, mask: Mask, holds: Array) -> Callable[[], tuple[Array
     n-th count of one is the n-th of the others.
     """
     counts: dict[tuple[int, int], Array] = simt.residents.state.setdefault("tallies", {})
-    iterations: dict[int, int] = simt.state.setdefault("tallies", {})
+    rounds: dict[int, int] = simt.state.setdefault("tallies", {})
     votes = np.bincount(simt.slot, weights=mask & holds)
     there = np.bincount(simt.slot, weights=mask)
     mine: dict[int, tuple[int, int]] = {}
     for slot in np.flatnonzero(there).tolist():
-        iterations[slot] = iterations.get(slot, 0) + 1
-        mine[slot] = slot, iterations[slot]
+        rounds[slot] = rounds.get(slot, 0) + 1
+        mine[slot] = slot, rounds[slot]
         before = counts.get(mine[slot], np.zeros(2, np.int32))
         counts[mine[slot]] = before + np.array([votes[slot], there[slot]], np.int32)
 
-    def totals() -> tuple[Array, Array]:
+    def summed() -> tuple[Array, Array]:
         found = np.zeros((len(there), 2), np.int32)
         for slot, key in mine.items():
             found[slot] = counts[key]
         return found[simt.slot, 0], found[simt.slot, 1]
 
-    return totals
+    return summed
 
 
 def lanes(simt: SimtGroup, mask: Mask) -> None:

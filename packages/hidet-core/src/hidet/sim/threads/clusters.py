@@ -19,7 +19,7 @@ NEVER = -1
 
 
 @dataclass(eq=False)
-class Meeting:
+class Arrivals:
     """The barrier of one cluster."""
 
     ticket: Array
@@ -31,16 +31,16 @@ class Meeting:
     generation: int = 0
 
 
-def meetings(simt: SimtGroup, mask: Mask) -> list[tuple[int, Meeting, Array]]:
+def arrivals_of(simt: SimtGroup, mask: Mask) -> list[tuple[int, Arrivals, Array]]:
     """The clusters of the threads in the mask, with their rows."""
-    table: dict[int, Meeting] = simt.residents.state.setdefault("cluster barriers", {})
+    table: dict[int, Arrivals] = simt.residents.state.setdefault("cluster barriers", {})
     cluster, out = simt.slot // simt.team.cluster, []
     for number in np.unique(cluster[mask]).tolist():
-        meeting = table.get(number)
-        if meeting is None:
+        arrivals = table.get(number)
+        if arrivals is None:
             threads = simt.team.threads * simt.team.cluster
-            meeting = table[number] = Meeting(np.full(threads, NEVER, np.int64))
-        out.append((number, meeting, np.flatnonzero(mask & (cluster == number))))
+            arrivals = table[number] = Arrivals(np.full(threads, NEVER, np.int64))
+        out.append((number, arrivals, np.flatnonzero(mask & (cluster == number))))
     return out
 
 
@@ -54,23 +54,23 @@ def arrive(simt: SimtGroup, mask: Mask, release: bool) -> None:
     """Each thread arrives at the barrier of its cluster, and perhaps passes on what it knows."""
     clocks = simt.clocks
     clocks.tick()
-    for cluster, meeting, rows in meetings(simt, mask):
+    for cluster, arrivals, rows in arrivals_of(simt, mask):
         numbers = inside(simt)[rows]
-        if (meeting.ticket[numbers] != NEVER).any():
-            row = int(rows[np.argmax(meeting.ticket[numbers] != NEVER)])
+        if (arrivals.ticket[numbers] != NEVER).any():
+            row = int(rows[np.argmax(arrivals.ticket[numbers] != NEVER)])
             simt.fault(
                 ClusterMisuse,
                 "a thread arrives at the barrier of its cluster, and has not waited since it did",
                 row,
                 "call cluster_wait() after each cluster_arrive()",
             )
-        meeting.ticket[numbers] = meeting.generation
+        arrivals.ticket[numbers] = arrivals.generation
         _, actors, _ = simt.actors(only(simt, rows))
         if release:
-            meeting.published += [clocks.published(cluster, int(actor)) for actor in actors]
+            arrivals.published += [clocks.published(cluster, int(actor)) for actor in actors]
         else:
-            meeting.published += fenced(simt, rows, cluster, actors)
-        advance(simt, cluster, meeting)
+            arrivals.published += fenced(simt, rows, cluster, actors)
+        advance(simt, cluster, arrivals)
     simt.run.progress += 1
 
 
@@ -93,8 +93,8 @@ def fenced(simt: SimtGroup, rows: Array, cluster: int, actors: Array) -> list[Ar
 
 def wait(simt: SimtGroup, mask: Mask) -> Iterator[None]:
     """Wait until all threads of the cluster have arrived, and learn what they released."""
-    for _, meeting, rows in meetings(simt, mask):
-        missing = meeting.ticket[inside(simt)[rows]] == NEVER
+    for _, arrivals, rows in arrivals_of(simt, mask):
+        missing = arrivals.ticket[inside(simt)[rows]] == NEVER
         if missing.any():
             simt.fault(
                 ClusterMisuse,
@@ -111,33 +111,35 @@ def wait(simt: SimtGroup, mask: Mask) -> Iterator[None]:
 
 def passed(simt: SimtGroup, mask: Mask) -> bool:
     """Whether the threads may go on; if so, they learn what the others released."""
-    found = meetings(simt, mask)
-    for cluster, meeting, _ in found:
-        advance(simt, cluster, meeting)
+    found = arrivals_of(simt, mask)
+    for cluster, arrivals, _ in found:
+        advance(simt, cluster, arrivals)
     if any((m.ticket[inside(simt)[rows]] == m.generation).any() for _, m, rows in found):
         return False
-    for cluster, meeting, rows in found:
-        meeting.ticket[inside(simt)[rows]] = NEVER
-        if meeting.passed is not None:
+    for cluster, arrivals, rows in found:
+        arrivals.ticket[inside(simt)[rows]] = NEVER
+        if arrivals.passed is not None:
             for actor in simt.actors(only(simt, rows))[1].tolist():
-                simt.clocks.learn(cluster, actor, meeting.passed)
+                simt.clocks.learn(cluster, actor, arrivals.passed)
     return True
 
 
-def advance(simt: SimtGroup, cluster: int, meeting: Meeting) -> None:
+def advance(simt: SimtGroup, cluster: int, arrivals: Arrivals) -> None:
     """Complete the generation if all threads that have not left the kernel have arrived."""
-    if not (meeting.ticket == meeting.generation).any():
+    if not (arrivals.ticket == arrivals.generation).any():
         return
     for other in simt.residents.simt_groups:
         there = other.everyone & ~other.exited & (other.slot // simt.team.cluster == cluster)
-        if (meeting.ticket[inside(other)[there]] != meeting.generation).any():
+        if (arrivals.ticket[inside(other)[there]] != arrivals.generation).any():
             return
-    width = max((each.shape[1] for each in meeting.published), default=1)
-    meeting.passed = np.zeros((3, width), np.int64)
-    for each in meeting.published:
-        np.maximum(meeting.passed[:, : each.shape[1]], each, out=meeting.passed[:, : each.shape[1]])
-    meeting.published = []
-    meeting.generation += 1
+    width = max((each.shape[1] for each in arrivals.published), default=1)
+    arrivals.passed = np.zeros((3, width), np.int64)
+    for each in arrivals.published:
+        np.maximum(
+            arrivals.passed[:, : each.shape[1]], each, out=arrivals.passed[:, : each.shape[1]]
+        )
+    arrivals.published = []
+    arrivals.generation += 1
     simt.clocks.tick()
     simt.run.progress += 1
 
@@ -199,7 +201,7 @@ def unlike(*columns: Array) -> list[int]:
 
 def met(simt: SimtGroup, cluster: int) -> bool:
     """Whether the blocks of a cluster have met at its barrier."""
-    table: dict[int, Meeting] = simt.residents.state.get("cluster barriers", {})
+    table: dict[int, Arrivals] = simt.residents.state.get("cluster barriers", {})
     return cluster in table and table[cluster].generation > 0
 
 

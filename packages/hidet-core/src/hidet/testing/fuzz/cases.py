@@ -41,7 +41,7 @@ MAKERS: Makers = (
     (3, moves.reshaped), (3, moves.permuted), (1, moves.turned), (2, moves.sliced),
     (2, moves.divided), (2, moves.joined), (2, moves.enlarged), (1, moves.triangle),
     (2, moves.gathered), (1, moves.replaced),
-    (3, contractions.product), (1, contractions.meeting), (3, contractions.layer),
+    (3, contractions.product), (1, contractions.contraction_of_products), (3, contractions.layer),
     (3, contractions.convolution), (1, contractions.transposed_convolution),
     (2, contractions.pooled),
     (4, blocks.reduced), (2, blocks.deviation), (1, blocks.decided), (2, blocks.soft),

@@ -29,7 +29,7 @@ def product(pool: Pool) -> list[Tensor]:
     return [scaled(ops.matmul(x, y, transpose_a=flipped, transpose_b=other), k)]
 
 
-def meeting(pool: Pool) -> list[Tensor]:
+def contraction_of_products(pool: Pool) -> list[Tensor]:
     """A product of two tensors that are both there: one with itself, or two that fit."""
     x = pool.floats(2, 4)
     others = [y for y in pool.tensors if y.dtype is x.dtype and y.ndim == 2]

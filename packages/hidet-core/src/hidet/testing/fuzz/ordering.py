@@ -11,7 +11,7 @@ RULES = ("set_last", "add", "mul", "min", "max")
 JUMPING = (ops.fmod, ops.remainder, ops.floor_divide, ops.trunc_divide)
 
 
-def told(pool: Pool, x: Tensor, values: Tensor, places: Tensor) -> list[Tensor]:
+def results_of(pool: Pool, x: Tensor, values: Tensor, places: Tensor) -> list[Tensor]:
     """Values with their places, or without where rounding may have decided those."""
     return [values] if x in pool.values.rounded else [values, places]
 
@@ -21,10 +21,10 @@ def ranked(pool: Pool) -> list[Tensor]:
     x = pool.floats(1)
     axis, backwards = pool.known_axis(x), pool.maybe()
     if pool.maybe():
-        return told(pool, x, *ops.sort(x, axis, descending=backwards))
+        return results_of(pool, x, *ops.sort(x, axis, descending=backwards))
     size = x.shape[axis]
     assert isinstance(size, int)
-    return told(pool, x, *ops.topk(x, pool.random.randint(1, size), axis, largest=backwards))
+    return results_of(pool, x, *ops.topk(x, pool.random.randint(1, size), axis, largest=backwards))
 
 
 def running(pool: Pool) -> list[Tensor]:
@@ -33,7 +33,7 @@ def running(pool: Pool) -> list[Tensor]:
     axis = pool.axis(x)
     if pool.maybe(0.3):
         return [ops.cumprod(ops.tanh(x), axis)]
-    return told(pool, x, *pool.random.choice((ops.cummax, ops.cummin))(x, axis))
+    return results_of(pool, x, *pool.random.choice((ops.cummax, ops.cummin))(x, axis))
 
 
 def scattered(pool: Pool) -> list[Tensor]:
