@@ -194,6 +194,25 @@ def test_what_a_thread_makes_for_itself_needs_no_memory():
     assert deep.row_panels.shape[0] == 224
 
 
+@pytest.mark.parametrize(("m", "k"), [(49, 512), (196, 256), (128, 96), (200, 37)])
+def test_tiles_ask_for_all_of_the_next_panel(m, k):
+    t = panels_of(Linear(f32[m, k], f32[256, k], None), MatmulRegisters(8, 2, False))
+    assert t.prefetches
+    each = -(-t.width // t.row_tiles)
+    starts = (t.ahead(3, number, 0) for number in range(t.row_tiles))
+    asked = {(first + step * each) // 16 for first in starts for step in range(k)}
+    assert asked >= set(range(4 * k * t.width // 16, 5 * k * t.width // 16))
+
+
+def test_only_a_weight_that_comes_from_memory_is_asked_for():
+    own = Linear(f32[3136, 256], f32[64, 256], None)  # rows meet all of it, in the cache
+    assert not panels_of(own, MatmulRegisters(14, 2, False)).prefetches
+    rows = Linear(f32[49, 512], f32[256, 512], None)
+    assert not panels_of(rows, MatmulRegisters(14, 2, True)).prefetches
+    both = Matmul(f32[2, 128, 256], f32[2, 256, 512])
+    assert not panels_of(both, MatmulRegisters(8, 2)).prefetches
+
+
 def test_one_thread_does_what_is_small():
     small = matmul_panels(Linear(f32[7, 129], f32[257, 129], None), TARGET, MatmulRegisters(14, 2))
     assert not [each for k in small.module.kernels for each in loops_of_the_team(k)]

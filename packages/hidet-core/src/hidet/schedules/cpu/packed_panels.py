@@ -79,6 +79,11 @@ class PackedPanels(Panels):
         self.alike = min(self.part, IN_WORD)
         """Those of one word."""
 
+    @property
+    def prefetches(self) -> bool:
+        """No: columns are unpacked where the cache has them."""
+        return False
+
     def within(self, r: Any) -> Any:
         """Where in a word the first of `alike` neighbours is."""
         return 0 if self.alike == IN_WORD else r % IN_WORD

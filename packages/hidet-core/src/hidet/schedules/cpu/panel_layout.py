@@ -15,7 +15,7 @@ from typing import Any
 
 from hidet.cost import Work
 from hidet.ir.expr import Const, Dot, Expr, Pack
-from hidet.lang import cast, cdiv, load
+from hidet.lang import address, cast, cdiv, load
 from hidet.lang.functions import minimum
 from hidet.lang.memory import get
 from hidet.schedules.contraction import Contraction
@@ -259,6 +259,26 @@ class Panels:
         """Group r of the columns in vector v of a panel."""
         of_vector = self.lanes * self.group
         return load(columns, panel, r, v * of_vector, lanes=of_vector)
+
+    @property
+    def prefetches(self) -> bool:
+        """Whether tiles ask for the next panel of columns before it is met: of a weight that comes
+        from memory. Where rows meet all columns one after the other, the cache has it already."""
+        weight = self.p.has_weight and not self.weight_in_rows
+        return weight and self.table is None and not (self.at_once or self.is_small)
+
+    def ahead(self, panel: Any, held: Any, start: Any) -> Any:
+        """The element from which on a tile asks for columns while it adds groups from `start` on.
+        Tiles that meet a panel of columns ask for equal parts of the next one, so that weights come
+        from memory as evenly as they are used; after the last panel nothing is there to be met."""
+        number = held // self.height if self.unpacked else held % self.row_tiles
+        each = self.width * self.group
+        part = (number * self.depth + start) * each // self.row_tiles
+        return (panel + 1) * self.depth * each + part
+
+    def ahead_at(self, columns: Any, ahead: Any, step: Any) -> Any:
+        """Where a tile asks for columns in a step."""
+        return address(columns, 0, 0, ahead + step * cdiv(self.width * self.group, self.row_tiles))
 
     def added(self, total: Expr, each: Expr, row: Expr) -> Expr:
         """Sums with the products of a group of a row and of the columns of a vector."""

@@ -8,6 +8,7 @@ from hidet.lang import (
     cast,
     cdiv,
     load,
+    prefetch,
     register_tensor,
     script,
     static,
@@ -72,7 +73,11 @@ def adding_rows(t: Panels, height: int, only: bool) -> ScriptFunction:
         rows, columns, done, tile, row_panel, first, column_panel, start, count, there
     ):
         sums = register_tensor(t.wide, (height, t.width), init=0)
+        if t.prefetches:
+            ahead = t.ahead(column_panel, row_panel, start)
         for step in range(count):
+            if t.prefetches:
+                prefetch(t.ahead_at(columns, ahead, step), "L1")
             row = [t.column_groups(columns, column_panel, start + step, v) for v in vectors]
             for i in static(range(height)):
                 each = t.row_group(rows, row_panel, i, first + step)
