@@ -34,7 +34,7 @@ import hidet_torch
 from benchmarks.exports import Subject, export
 from benchmarks.measure.busy import busy_processes
 from benchmarks.measure.exported import arrays, exact, results, worst
-from benchmarks.measure.in_turns import in_turns
+from benchmarks.measure.interleaved import interleaved
 from benchmarks.measure.machine import headline, installed, machine
 from benchmarks.measure.systems import empty_caches, inductor
 from benchmarks.measure.table import number, table
@@ -175,7 +175,7 @@ def compared(
             compiled[system] = 0.0 if system == "eager" else time.perf_counter() - start
             print(f"{name}, {system}: ready after {compiled[system]:.1f} s", flush=True)
         with busy_processes(busy):
-            found = in_turns(calls, seconds, unmeasured=1)
+            found = interleaved(calls, seconds, unmeasured=1)
     floor = max(ROUNDED, errors.get("eager", min(errors.values())))
     wrong = [system for system, error in errors.items() if not error <= ALLOWED * floor]
     if wrong:

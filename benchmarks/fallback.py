@@ -19,7 +19,7 @@ import torch
 from torch import nn
 
 import hidet_torch
-from benchmarks.measure.in_turns import in_turns
+from benchmarks.measure.interleaved import interleaved
 from benchmarks.measure.machine import headline, machine
 from benchmarks.measure.table import table
 from hidet.frontend.importing.report import FallbackWarning
@@ -133,7 +133,7 @@ def measure(name: str, seconds: float) -> Iterator[FallbackRow]:
     errors = {system: distance(call(*inputs), meant) for system, call in systems.items()}
     calls = {system: lambda call=call: call(*inputs) for system, call in systems.items()}
     times = {
-        system: statistics.median(each.busy) for system, each in in_turns(calls, seconds).items()
+        system: statistics.median(each.busy) for system, each in interleaved(calls, seconds).items()
     }
     for system, each in times.items():
         yield FallbackRow(name, system, each, each / times["eager"], errors[system])

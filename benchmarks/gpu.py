@@ -107,7 +107,7 @@ class Prepared:
     def measured(self, seconds: float) -> list[GpuRow]:
         """A row for each system."""
         with torch.no_grad():
-            times = in_turns(self.calls, seconds)
+            times = interleaved(self.calls, seconds)
         return [
             GpuRow(
                 *(self.name, s, statistics.median(single), min(single), min(row)),
@@ -117,7 +117,7 @@ class Prepared:
         ]
 
 
-def in_turns(
+def interleaved(
     calls: Mapping[str, Call], seconds: float, rounds: int = 5
 ) -> dict[str, tuple[list[float], list[float]]]:
     """Milliseconds of single calls, and of a call among `IN_A_ROW`; the systems take turns."""

@@ -26,7 +26,7 @@ import torch
 import hidet_onnx
 from benchmarks.exports import SUBJECTS, Subject, export, subject
 from benchmarks.measure.exported import arrays, exact, from_torch, results, steps, worst
-from benchmarks.measure.in_turns import in_turns, summary
+from benchmarks.measure.interleaved import interleaved, summary
 from benchmarks.measure.machine import headline, machine
 from benchmarks.measure.systems import empty_caches
 from benchmarks.measure.table import number, table
@@ -123,7 +123,7 @@ def measure(
             compiled[system] = time.perf_counter() - start
             errors[system] = worst(found, expected)
         calls = {system: each.call for system, each in ready.items()}
-        times = in_turns(calls, seconds, wait=partial(synchronize, device))
+        times = interleaved(calls, seconds, wait=partial(synchronize, device))
     wrong = [each for each in wanted if not errors[each] <= ALLOWED * errors["eager"]]
     if wrong:
         raise SystemExit(f"{name}: {', '.join(wrong)} computed something else: {errors}")

@@ -31,7 +31,7 @@ from onnxruntime.quantization.shape_inference import quant_pre_process
 import hidet_onnx
 import hidet_torch
 from benchmarks.exports import Subject, export
-from benchmarks.measure.in_turns import in_turns
+from benchmarks.measure.interleaved import interleaved
 from benchmarks.measure.machine import headline, machine
 from benchmarks.measure.table import number, table
 from benchmarks.measure.timing import synchronize
@@ -101,7 +101,7 @@ def measure(network: str, batch: int, rounds: int, activations: str) -> str:
         }
     expected = calls["runtime", "float32"](x)
     given = {key: partial(call, x) for key, call in calls.items()}
-    found = in_turns(given, 0.0, rounds, unmeasured=1)
+    found = interleaved(given, 0.0, rounds, unmeasured=1)
     alone = torch.get_num_threads() == 1
     times = {key: each.busy if alone else each.wall for key, each in found.items()}
     base = statistics.median(times["hidet", "float32"])
@@ -130,7 +130,7 @@ def measure_on_gpu(network: str, batch: int, rounds: int, activations: str) -> s
         "float16": lambda: [half(given) for _ in range(IN_A_ROW)],
         "int8": lambda: [whole.run([pixels]) for _ in range(IN_A_ROW)],
     }
-    times = in_turns(calls, 0.0, rounds, wait=partial(synchronize, "cuda"))
+    times = interleaved(calls, 0.0, rounds, wait=partial(synchronize, "cuda"))
     each = {of: [ms / IN_A_ROW for ms in found.wall] for of, found in times.items()}
     base = statistics.median(each["float16"])
     lines = [

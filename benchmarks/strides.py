@@ -20,7 +20,7 @@ import torch
 
 import hidet
 import hidet_torch
-from benchmarks.measure.in_turns import Call, in_turns
+from benchmarks.measure.interleaved import Call, interleaved
 from benchmarks.measure.machine import headline, machine
 from benchmarks.measure.table import table
 from benchmarks.networks.mobilenet import MobileNetV2
@@ -50,7 +50,7 @@ def copies(seconds: float) -> Iterator[list[str]]:
             "numpy": lambda given=given: np.ascontiguousarray(given),
             "hidet": lambda given=given: in_rows(given),
         }
-        times = in_turns(calls, seconds, least=50)
+        times = interleaved(calls, seconds, least=50)
         yield [name, *(f"{min(each.wall) * 1e3:.0f}" for each in times.values())]
 
 
@@ -73,7 +73,7 @@ def network(seconds: float) -> Iterator[list[str]]:
         "seen": lambda: loaded(seen),
         "seen, saved for that": lambda: fitting(seen),
     }
-    times = in_turns(calls, seconds)
+    times = interleaved(calls, seconds)
     assert fitting.copied == 0
     for name, each in times.items():
         yield [name, f"{min(each.busy):.2f}"]

@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmarks.measure.columns import number, table
 from benchmarks.measure.facts import commit, headline, installed, processor
-from benchmarks.measure.in_turns import in_turns, summary
+from benchmarks.measure.interleaved import interleaved, summary
 
 PACKAGES = ("hidet-tf", "tensorflow-cpu", "keras", "tf2onnx", "onnxruntime", "numpy")
 ALLOWED = 4.0
@@ -187,7 +187,7 @@ def measure(name: str, systems: Sequence[str], seconds: float) -> list[Row]:
     if wrong:
         raise SystemExit(f"{name}: {', '.join(wrong)} computed something else: {errors}")
     # The call before the measured one fills the caches, which hold what another system left.
-    times = in_turns(calls, seconds, unmeasured=1)
+    times = interleaved(calls, seconds, unmeasured=1)
     return [Row(name, s, *summary(each), first[s], errors[s]) for s, each in times.items()]
 
 
@@ -264,7 +264,7 @@ def host() -> str:
             "hidet-tf, numpy": lambda f=compiled, given=arrays: repeated(lambda: f(*given)),
             "tf.function": lambda f=traced, given=tensors: repeated(lambda: f(*given)),
         }
-        times = in_turns(calls, 2.0)
+        times = interleaved(calls, 2.0)
         found = {name: summary(each)[1] * 1e3 / REPEATS for name, each in times.items()}
         lines += [
             [str(2 * count), name, number(each, ".1f"), number(each - found["core"], ".1f")]
@@ -291,7 +291,7 @@ def watched() -> str:
         calls: dict[str, Call] = {
             name: lambda f=f, x=given: repeated(lambda: f(x)) for name, f in systems.items()
         }
-        times = in_turns(calls, 2.0)
+        times = interleaved(calls, 2.0)
         found = {name: summary(each)[2] * 1e3 / REPEATS for name, each in times.items()}
         lines += [
             [str(count), name, number(each, ".1f"), number((each - found["frozen"]) / count, ".2f")]

@@ -65,7 +65,7 @@ def redraw(model: keras.Model) -> list[Draw]:
 def make(name: str, model: keras.Model, folder: Path, target: str) -> dict[str, Any]:
     """Write a network's archive without its large weights, an image and its result; the facts.
 
-    The model gets weights from seeds, and settled norms.
+    The model gets weights from seeds, and batch norms the statistics of random inputs.
     """
     draws = redraw(model)
     settle(model, random(4, *model.input_shape[1:]))

@@ -224,7 +224,7 @@ CASES: dict[str, Case] = {
     "VQ-VAE": own(pictures.VectorQuantized, x=normal(3, 16, 16)),
     "capsules": own(pictures.Capsules, x=normal(1, 16, 16)),
     "NeRF": own(pictures.RadianceField, origins=normal(3), ways=normal(3)),
-    "soft rasterizer": own(pictures.SoftRaster, points=normal(4, 3), turn=normal(3)),
+    "soft rasterizer": own(pictures.SoftRaster, points=normal(4, 3), rotation=normal(3)),
     "WaveNet": own(sequences.WaveNet, wave=lambda n: torch.rand(n, 50) * 2 - 1),
     "ConvLSTM": own(sequences.ConvLSTM, film=normal(4, 1, 9, 7)),
     "neural ODE": own(sequences.NeuralODE, x=normal(3)),

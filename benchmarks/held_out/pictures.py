@@ -217,10 +217,10 @@ class SoftRaster(nn.Module):
         self.register_buffer("pixels", torch.stack(torch.meshgrid(axis, axis, indexing="xy"), -1))
         self.register_buffer("faces", torch.tensor([[0, 1, 2], [0, 2, 3], [0, 3, 1], [1, 3, 2]]))
 
-    def forward(self, points: Tensor, turn: Tensor) -> Tensor:
+    def forward(self, points: Tensor, rotation: Tensor) -> Tensor:
         """Points [n, 4, 3] and axis-angles [n, 3] to silhouettes [n, 16, 16]."""
-        angle = turn.norm(dim=-1, keepdim=True).clamp_min(1e-6)
-        axis = (turn / angle)[:, None].expand_as(points)
+        angle = rotation.norm(dim=-1, keepdim=True).clamp_min(1e-6)
+        axis = (rotation / angle)[:, None].expand_as(points)
         sine, cosine = angle.sin()[:, None], angle.cos()[:, None]
         along = (axis * points).sum(-1, keepdim=True)
         turned = points * cosine + torch.linalg.cross(axis, points) * sine

@@ -84,8 +84,8 @@ def copies(device: str, nbytes: int = COPIED) -> dict[str, float]:
     source = torch.randn(nbytes // 4, device=device)
     target = torch.empty_like(source)
     replays = {
-        "memcpy": in_turns(lambda: target.copy_(source), device),
-        "a kernel of PyTorch": in_turns(lambda: torch.neg(source, out=target), device),
+        "memcpy": repeated(lambda: target.copy_(source), device),
+        "a kernel of PyTorch": repeated(lambda: torch.neg(source, out=target), device),
         "a kernel of inductor": rotation(clone, sources, device),
     }
     return {
@@ -150,7 +150,7 @@ def rotation(call: Callable[..., Any], sets: list[Inputs], device: str) -> Call:
     def each() -> None:
         kept[:] = [call(*inputs) for inputs in sets]
 
-    return in_turns(each, device)
+    return repeated(each, device)
 
 
 def copy_alike(moved: int, count: int, device: str) -> Call:
@@ -159,7 +159,7 @@ def copy_alike(moved: int, count: int, device: str) -> Call:
     return rotation(torch.neg, sources, device)
 
 
-def in_turns(call: Call, device: str) -> Call:
+def repeated(call: Call, device: str) -> Call:
     """ITERATIONS calls, on a GPU as a CUDA graph, warmed up."""
 
     def plain() -> None:

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks.measure.columns import table
-from benchmarks.measure.in_turns import Call, in_turns
+from benchmarks.measure.interleaved import Call, interleaved
 from ci.suites.score import Score
 from ci.suites.workers import scores
 
@@ -49,7 +49,7 @@ def distance(nbytes: int) -> float:
 
 def compared(name: str, theirs: Call, hidet: Call, nbytes: int, seconds: float) -> Timed:
     """Both in turns."""
-    times = in_turns({"theirs": theirs, "hidet": hidet}, seconds, least=5)
+    times = interleaved({"theirs": theirs, "hidet": hidet}, seconds, least=5)
     least = {system: min(each.busy) * 1e3 for system, each in times.items()}
     print(f"{name} {least['theirs']:.1f} {least['hidet']:.1f} us", flush=True)
     return Timed(name, **least, nbytes=nbytes)

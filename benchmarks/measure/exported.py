@@ -47,7 +47,7 @@ def arrays(made: Subject) -> list[np.ndarray[Any, Any]]:
 
 
 def from_torch(made: Subject) -> Any:
-    """The network by hidet-torch, sizes that vary left open."""
+    """The network by hidet-torch, with dynamic shapes."""
     shapes = None
     if made.axes:
         left_open = [dict.fromkeys(axes, torch.export.Dim.DYNAMIC) for axes in made.axes]

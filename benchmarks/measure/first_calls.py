@@ -57,7 +57,7 @@ class Asked:
     """The file for what is found."""
 
 
-def in_turns(systems: Sequence[str], runs: int) -> Iterator[tuple[str, bool]]:
+def interleaved(systems: Sequence[str], runs: int) -> Iterator[tuple[str, bool]]:
     """The systems in the order in which they run, and whether they have compiled before.
 
     What ours are compared with has one round before their last, the others if time is left.
@@ -76,7 +76,7 @@ def in_turns(systems: Sequence[str], runs: int) -> Iterator[tuple[str, bool]]:
 def measure(asked: Asked) -> None:
     """Run the processes one after the other until the time is up."""
     longest: dict[tuple[str, bool], float] = {}
-    for job in in_turns(asked.systems, asked.runs):
+    for job in interleaved(asked.systems, asked.runs):
         begin = time.monotonic()
         if begin + longest.get(job, 0.0) < asked.end:
             run(asked, *job)

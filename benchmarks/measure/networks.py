@@ -15,7 +15,7 @@ import torch
 from benchmarks.measure.accuracy import reference, relative_error
 from benchmarks.measure.counts import kernels, operators
 from benchmarks.measure.first_calls import TRACERS
-from benchmarks.measure.in_turns import in_turns
+from benchmarks.measure.interleaved import interleaved
 from benchmarks.measure.limit import TimeIsUp, one_thread, time_limit
 from benchmarks.measure.systems import (
     SYSTEMS,
@@ -146,7 +146,7 @@ def timed(
     if device == "cuda":
         return {system: samples(call, device, seconds=seconds) for system, call in calls.items()}
     most = end - time.monotonic()
-    found = in_turns(calls, seconds * len(calls), unmeasured=1, most=most)
+    found = interleaved(calls, seconds * len(calls), unmeasured=1, most=most)
     return {system: times.wall for system, times in found.items()}
 
 

@@ -8,7 +8,7 @@ import torch
 
 from benchmarks.measure import compiling, first_calls
 from benchmarks.measure.compiling import CompileRow, compile_table, measure_compiling, median
-from benchmarks.measure.first_calls import Asked, in_turns, timed
+from benchmarks.measure.first_calls import Asked, interleaved, timed
 from benchmarks.measure.systems import TRACING
 
 OURS = (TRACING, "hidet")
@@ -46,12 +46,12 @@ def test_a_stage_is_without_those_in_it():
 
 
 def test_what_others_are_compared_with_is_cold_once_and_before_the_last_round():
-    rounds = list(in_turns((*OURS, "inductor"), 3))
+    rounds = list(interleaved((*OURS, "inductor"), 3))
     ours = [(TRACING, False), ("hidet", True)]
     theirs = [("inductor", True)]
     cold = [(TRACING, False), ("hidet", False), ("hidet", True)]
     assert rounds == [*cold, *ours, ("inductor", False), *theirs, *ours, *theirs, *theirs]
-    assert list(in_turns(OURS, 1)) == cold
+    assert list(interleaved(OURS, 1)) == cold
 
 
 def test_the_median_process_counts():

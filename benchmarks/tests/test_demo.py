@@ -44,8 +44,8 @@ def small(monkeypatch):
 
 def test_on_a_busy_machine_it_ends_and_says_what_was_not_ready(small, capsys):
     assert demo.main(["--seconds", "600", "--busy", "2"]) == 0
-    told = capsys.readouterr().out
-    lines = {line.split("|")[2].strip(): line for line in told.splitlines() if line[:1] == "|"}
+    printed = capsys.readouterr().out
+    lines = {line.split("|")[2].strip(): line for line in printed.splitlines() if line[:1] == "|"}
     assert "not ready after" in lines["inductor"]
     for system in ("eager", "hidet"):
         assert "not ready" not in lines[system]
@@ -53,7 +53,7 @@ def test_on_a_busy_machine_it_ends_and_says_what_was_not_ready(small, capsys):
         cells = {h.strip(): value for h, value in zip(heads, values, strict=True)}
         assert 0 < float(cells["fastest"]) <= float(cells["ms"])
         assert int(cells["calls"]) >= 1
-    assert "2 busy processes beside" in told
+    assert "2 busy processes beside" in printed
 
 
 def test_a_demo_without_time_fails_for_hidet(small, capsys):

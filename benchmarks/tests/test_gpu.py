@@ -37,7 +37,7 @@ def test_the_summary_compares_each_of_our_calls_with_the_best_peer() -> None:
     times = {"inductor": (3.0, 2.0), "eager in a CUDA graph": (4.0, 1.5), "hidet": (1.5, 0.5)}
     rows = [GpuRow("a", s, single, single, row, 9.0, 0.0) for s, (single, row) in times.items()]
     rows.append(GpuRow("a", "hidet_torch.compile", 1.0, 1.0, 0.5, 9.0, 0.0))
-    told = summary([*rows, GpuRow("alone", "hidet", 1.0, 1.0, 1.0, 1.0, 0.0)])
-    assert "- hidet, single calls: 2.00; 2.00 for a" in told
-    assert "- hidet, calls in a row: 3.00; 3.00 for a" in told
-    assert "- hidet_torch.compile, single calls: 3.00; 3.00 for a" in told
+    printed = summary([*rows, GpuRow("alone", "hidet", 1.0, 1.0, 1.0, 1.0, 0.0)])
+    assert "- hidet, single calls: 2.00; 2.00 for a" in printed
+    assert "- hidet, calls in a row: 3.00; 3.00 for a" in printed
+    assert "- hidet_torch.compile, single calls: 3.00; 3.00 for a" in printed

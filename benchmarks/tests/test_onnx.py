@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("transformers")
 pytest.importorskip("onnxscript")
 
-from benchmarks.measure.in_turns import in_turns
+from benchmarks.measure.interleaved import interleaved
 from benchmarks.onnx import SYSTEMS, Row, measure, onnx_table
 
 
@@ -23,7 +23,7 @@ def test_every_system_on_one_network() -> None:
 def test_systems_take_iterations() -> None:
     called: list[str] = []
     calls = {name: lambda name=name: called.append(name) or () for name in ("a", "b")}
-    times = in_turns(calls, 0.0, least=2)
+    times = interleaved(calls, 0.0, least=2)
     assert called == ["a", "b"] * 3
     assert [len(each.wall) for each in times.values()] == [2, 2]
     assert [len(each.busy) for each in times.values()] == [2, 2]

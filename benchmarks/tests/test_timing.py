@@ -37,11 +37,11 @@ def test_median_ignores_a_slow_call(sleep):
 
 
 def test_host_time_is_per_call_and_taken_in_turns(sleep):
-    told = []
-    calls = {name: lambda name=name: (told.append(name), sleep(0.001)) for name in "ab"}
+    called = []
+    calls = {name: lambda name=name: (called.append(name), sleep(0.001)) for name in "ab"}
     found = host_microseconds(calls, "cpu", each=2, rounds=3)
     assert found == {name: pytest.approx([1000] * 3) for name in "ab"}
-    assert "".join(told[-12:]) == "aabb" * 3
+    assert "".join(called[-12:]) == "aabb" * 3
 
 
 def test_a_result_is_held_while_the_next_call_runs(sleep):

@@ -20,8 +20,8 @@ def tried(monkeypatch):
             return CompletedProcess(command, -11, "", "Segmentation fault")
         wrong = [fuzz.Failure(5, "fused: wrong", "1.0 instead of 2.0", "Graph()")]
         found = [vars(each) for each in wrong if each.seed in chunks[-1]]
-        told = {"failures": found, "features": {"sizes of calls": -(-count // 2)}}
-        return CompletedProcess(command, 0, f"{json.dumps(told)}\n", "")
+        printed = {"failures": found, "features": {"sizes of calls": -(-count // 2)}}
+        return CompletedProcess(command, 0, f"{json.dumps(printed)}\n", "")
 
     monkeypatch.setattr(fuzz.subprocess, "run", run)
     return chunks

@@ -96,7 +96,7 @@ def apart(count, n):
 
 
 @pytest.mark.parametrize(
-    ("count", "n", "in_turns"),
+    ("count", "n", "serial"),
     [
         (FEW, SHORT // 8, True),
         (FEW, SHORT // 8 + 1, False),
@@ -104,10 +104,10 @@ def apart(count, n):
         (1, 5, True),
     ],
 )
-def test_a_few_short_launches_come_one_after_the_other(count, n, in_turns):
+def test_a_few_short_launches_come_one_after_the_other(count, n, serial):
     waits = bind(apart(count, n), [given(n)]).waits
     assert waits[0] == frozenset()
-    assert waits[1:] == tuple(frozenset({i} if in_turns else ()) for i in range(count - 1))
+    assert waits[1:] == tuple(frozenset({i} if serial else ()) for i in range(count - 1))
 
 
 def test_the_results_have_shapes_and_types():

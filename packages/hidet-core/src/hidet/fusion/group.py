@@ -75,8 +75,8 @@ class Group:
     @property
     def name(self) -> str:
         """The operators' names, joined."""
-        telling = [node for node in self.nodes if node.inputs] or self.nodes
-        return "_".join(node.op.name for node in telling[:6])
+        named = [node for node in self.nodes if node.inputs] or self.nodes
+        return "_".join(node.op.name for node in named[:6])
 
     @property
     def last(self) -> Node:

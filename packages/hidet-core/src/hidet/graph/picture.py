@@ -96,21 +96,24 @@ def drawn(boxes: list[Box], layout: Layout) -> str:
     heights = [0] * layout.layers
     for box, layer in zip(boxes, layout.layer_of, strict=False):
         heights[layer] = max(heights[layer], box.height)
-    layer_tops = [
+    layer_starts = [
         PADDING + sum(heights[:layer]) + layer * BETWEEN for layer in range(layout.layers)
     ]
     body = []
     for upper, lower in layout.steps:
         layer = layout.layer_of[upper]
         height = boxes[upper].height if upper < len(boxes) else heights[layer]
-        start = (layout.middles[upper] + PADDING, layer_tops[layer] + height)
-        end = (layout.middles[lower] + PADDING, layer_tops[layer + 1])
+        start = (layout.middles[upper] + PADDING, layer_starts[layer] + height)
+        end = (layout.middles[lower] + PADDING, layer_starts[layer + 1])
         body.append(line(start, end, None if lower < len(boxes) else heights[layer + 1]))
     for box, middle, layer in zip(boxes, layout.middles, layout.layer_of, strict=False):
-        body += rectangle(box, middle - box.width / 2 + PADDING, layer_tops[layer])
+        body += rectangle(box, middle - box.width / 2 + PADDING, layer_starts[layer])
     widths = [*(box.width for box in boxes), *[0.0] * (len(layout.middles) - len(boxes))]
     right = max((m + w / 2 for m, w in zip(layout.middles, widths, strict=True)), default=0.0)
-    size = (right + 2 * PADDING, layer_tops[-1] + heights[-1] + PADDING if layer_tops else PADDING)
+    size = (
+        right + 2 * PADDING,
+        layer_starts[-1] + heights[-1] + PADDING if layer_starts else PADDING,
+    )
     wide, high = map(round, size)
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide}" height="{high}" '

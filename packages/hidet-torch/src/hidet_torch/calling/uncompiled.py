@@ -9,7 +9,7 @@ import torch
 
 from hidet.frontend.importing.coverage import Coverage
 
-NOTHING_TOLD = Coverage(())
+NO_COVERAGE = Coverage(())
 
 
 def as_captured(graph_module: torch.fx.GraphModule) -> Callable[..., Any]:
@@ -36,7 +36,7 @@ class EagerCall:
     def __init__(
         self,
         module: torch.fx.GraphModule,
-        coverage: Coverage = NOTHING_TOLD,
+        coverage: Coverage = NO_COVERAGE,
         is_plain: bool = False,
     ) -> None:
         self.forward, self.coverage, self.is_plain = module.forward, coverage, is_plain

@@ -79,8 +79,8 @@ class Levels:
         """The first stage in which a symbolic size is known."""
         if size in self.size_sources:
             return self.of(self.size_sources[size])
-        telling = [each for each in self.given if size in each.shape]
-        return min((self.known[each] for each in telling if each in self.known), default=0)
+        inputs = [each for each in self.given if size in each.shape]
+        return min((self.known[each] for each in inputs if each in self.known), default=0)
 
     def read_from(self, result: Any, level: int) -> int:
         """The first stage that may read what a function of some stage gives: sizes of earlier ones
@@ -126,7 +126,7 @@ class Levels:
         data_sizes = self.data_sizes_in(nodes, reads)
         size_sources = [new.get(t, t) for t in map(self.size_sources.__getitem__, data_sizes)]
         reads |= {t: None for t in size_sources if t in self.given or t in origin}
-        inputs = [*reads, *self.telling(reads, makes, level)]
+        inputs = [*reads, *self.inputs_with_sizes(reads, makes, level)]
         graph = self.graph.with_outputs(
             [*(new.get(each, each) for each in makes), *size_sources],
             inputs,
@@ -162,7 +162,7 @@ class Levels:
             for each in found
         ]
 
-    def telling(
+    def inputs_with_sizes(
         self, reads: Iterable[Tensor], makes: Iterable[Tensor], level: int
     ) -> Iterable[Tensor]:
         """Further inputs of a graph: they tell sizes that those it reads do not."""

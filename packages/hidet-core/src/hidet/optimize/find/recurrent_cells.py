@@ -150,7 +150,7 @@ class Cells:
         with tracing(), placed(self.node.place):
             ahead = {each: self.for_all_rows(each) for each in self.products}
             turned = {
-                product: [in_turns(self.outside[w], each, product) for w in product.inputs[1:]]
+                product: [interleaved(self.outside[w], each, product) for w in product.inputs[1:]]
                 for each in self.gated
                 for product in each.products
             }
@@ -245,7 +245,7 @@ def product_of(node: Node, x: Tensor, weights: Sequence[Tensor]) -> Tensor:
     return ops.linear(x, *weights) if isinstance(node.op, Linear) else ops.matmul(x, *weights)
 
 
-def in_turns(weight: Tensor, gates: Gates, product: Node) -> Tensor:
+def interleaved(weight: Tensor, gates: Gates, product: Node) -> Tensor:
     """A weight or bias whose columns (rows of a linear layer's) take turns, one of each gate."""
     count = len(gates.slices)
     if weight.ndim == 1:

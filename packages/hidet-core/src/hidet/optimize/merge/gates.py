@@ -116,16 +116,16 @@ def merged(gate: Gate) -> dict[Tensor, Tensor]:
     """What the two become: every other column of one product."""
     first = gate.layers[0]
     with tracing(), placed(first.place):
-        weight = in_turns([each.inputs[1] for each in gate.layers])
+        weight = interleaved([each.inputs[1] for each in gate.layers])
         bias = bias_of(gate.layers)
         if bias is not None:
-            bias = in_turns([bias])
+            bias = interleaved([bias])
         whole = ops.linear(first.inputs[0], weight, bias)
         even, odd = (ops.slice(whole, -1, start, None, 2) for start in (0, 1))
     return dict(zip(gate.halves, (even, odd), strict=True))
 
 
-def in_turns(constants: list[Tensor]) -> Tensor:
+def interleaved(constants: list[Tensor]) -> Tensor:
     """The rows of two constants, or of the halves of one, taking turns."""
     whole = constants[0]
     if len(constants) == 1:

@@ -40,7 +40,7 @@ def merge_horizontally(graph: FlowGraph) -> FlowGraph:
 
 
 @dataclass(frozen=True)
-class Sibling:
+class Member:
     """A product, and the functions of one element that follow it."""
 
     node: Node
@@ -52,17 +52,17 @@ class Sibling:
         return (self.node, *self.tail)[-1].outputs[0]
 
 
-def families(graph: FlowGraph) -> Iterator[list[Sibling]]:
+def families(graph: FlowGraph) -> Iterator[list[Member]]:
     """Products that can be computed as one."""
     constants, readers = Constants(graph), Readers(graph)
-    found: dict[Key, list[Sibling]] = {}
+    found: dict[Key, list[Member]] = {}
     for node in graph.nodes:
         key = form(node, constants)
         if key is not None:
-            sibling = Sibling(node, tail_of(node, readers))
-            if is_free(sibling.result, readers):
-                key += tuple(without_types(each.op) for each in sibling.tail)
-                found.setdefault(key, []).append(sibling)
+            member = Member(node, tail_of(node, readers))
+            if is_free(member.result, readers):
+                key += tuple(without_types(each.op) for each in member.tail)
+                found.setdefault(key, []).append(member)
     return (family for family in found.values() if len(family) > 1)
 
 
@@ -124,9 +124,9 @@ def is_free(result: Tensor, readers: Readers) -> bool:
     return kind in (Kind.REDUCTION, Kind.INJECTIVE)
 
 
-def merged(family: Sequence[Sibling]) -> dict[Tensor, Tensor]:
+def merged(family: Sequence[Member]) -> dict[Tensor, Tensor]:
     """What the results become: slices of one product."""
-    nodes = [sibling.node for sibling in family]
+    nodes = [member.node for member in family]
     first = nodes[0]
     with tracing(), placed(first.place):
         across = isinstance(first.op, Matmul) and not first.op.transpose_b
@@ -140,7 +140,7 @@ def merged(family: Sequence[Sibling]) -> dict[Tensor, Tensor]:
         axis = 1 if isinstance(first.op, Conv) else whole.ndim - 1
         widths = [each.outputs[0].shape[axis] for each in nodes]
         parts = ops.split(whole, widths, axis)
-    return dict(zip((sibling.result for sibling in family), parts, strict=True))
+    return dict(zip((member.result for member in family), parts, strict=True))
 
 
 def bias_of(nodes: Sequence[Node]) -> Tensor | None:

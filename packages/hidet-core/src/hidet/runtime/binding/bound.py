@@ -11,7 +11,7 @@ from types import MappingProxyType
 from hidet.errors import BadArchive, DtypeMismatch, ShapeMismatch, input_called
 from hidet.runtime.binding.arena import Arena, place
 from hidet.runtime.binding.in_results import in_results
-from hidet.runtime.binding.order import dependencies, in_turns, reduced
+from hidet.runtime.binding.order import dependencies, reduced, serial
 from hidet.runtime.binding.reuse import reused
 from hidet.runtime.devices.view import View
 from hidet.runtime.plans import maps
@@ -149,7 +149,7 @@ def at_sizes(
     kept = in_results(kept, plan, shapes)
     wholes = plan.wholes
     if len(kept) <= FEW and all(is_short(step, plan, shapes) for step in kept):
-        waits = in_turns(len(kept))
+        waits = serial(len(kept))
     else:
         waits = reduced(dependencies(tuple(kept), wholes))
     if wholes:  # from here on steps write the whole of which they write a part

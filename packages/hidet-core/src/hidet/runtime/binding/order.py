@@ -46,7 +46,7 @@ def reduced(waits: Sequence[set[int]]) -> list[set[int]]:
     ]
 
 
-def in_turns(count: int) -> list[set[int]]:
+def serial(count: int) -> list[set[int]]:
     """The order in which each step waits for the one before it."""
     return [{number - 1} if number else set() for number in range(count)]
 

@@ -32,7 +32,7 @@ class Times:
     busy: list[float]
 
 
-def in_turns(
+def interleaved(
     calls: Mapping[Key, Call],
     seconds: float,
     least: int = 7,
