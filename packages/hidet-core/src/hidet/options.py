@@ -204,13 +204,13 @@ parallel_k: Option[str | int] = Option(
 )
 variants = Option(
     "variants",
-    4,
+    6,
     "Kernels that a GPU has at most for an operator whose sizes only calls tell, each for a range "
     "of sizes, where the cost model says that it saves enough: a call chooses between them. 1: one "
     "for all sizes, which compiles sooner.",
     int,
     affects_code=True,
-    allowed=(4, 3, 2, 1),
+    allowed=(6, 5, 4, 3, 2, 1),
 )
 fusion = Option(
     "fusion",

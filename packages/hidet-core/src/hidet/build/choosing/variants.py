@@ -28,14 +28,15 @@ from hidet.runtime.plans.sizes import Relation
 from hidet.schedules.typical import agrees, called, estimated
 from hidet.target import Target
 
-EXTENTS = tuple(4**power for power in range(8))
-"""Those of the calls that the cost model is asked about."""
+EXTENTS = tuple(2**power for power in range(15))
+"""Those of the calls that the cost model is asked about. Where tiles fill the multiprocessors once,
+and where some are left for a second wave, lies less than four times apart."""
 LARGEST = 1 << 30
 """Elements of a tensor beyond which a call is left out: batches of images do not grow so far."""
-WORTH = 1.33
-"""What one range more has to save: so much at one level, or a tenth at three. By the cost model 16
-layers of BERT and ResNet-50 have 40 kernels then and lose 2 %, beside 50 and 0.5 % at 1.1; a kernel
-more takes seconds to compile."""
+WORTH = 1.2
+"""What one range more has to save: so much at one level, or 3 % at six. By the cost model eight
+linear layers of BERT and Llama have 37 kernels then, and lose 3.9 % from 128 rows on, beside 24 and
+12 % with half as many levels at 1.33; a kernel more takes seconds to compile."""
 SIDE = 8
 """What symbols are where it is asked whether their product alone decides."""
 
@@ -113,16 +114,22 @@ class Levels:
         """What the best candidate for some levels takes in all of them."""
         return float(self.table[start:stop].sum(axis=0).min())
 
-    def parts(self, most: int) -> list[tuple[int, int]]:
+    def parts(self, most: int) -> tuple[tuple[int, int], ...]:
         """The levels in up to so many runs: one more is worth it if it saves enough."""
         count = len(self.sizes)
-        ways = [
-            list(pairwise((0, *inner, count)))
-            for borders in range(min(most, count))
-            for inner in combinations(range(1, count), borders)
-        ]
         costs = {run: self.cost(*run) for run in combinations(range(count + 1), 2)}
-        return min(ways, key=lambda way: sum(costs[run] for run in way) + len(way) * log(WORTH))
+        nothing: tuple[float, tuple[tuple[int, int], ...]] = (0.0, ())
+        best = {0: nothing}  # for so many levels from the first one on
+        for _ in range(most):
+            best = {0: nothing} | {
+                stop: min(
+                    (cost + costs[start, stop] + log(WORTH), (*runs, (start, stop)))
+                    for start, (cost, runs) in best.items()
+                    if start < stop
+                )
+                for stop in range(1, count + 1)
+            }
+        return best[count][1]
 
     def variants(self, most: int) -> Iterator[Variant]:
         """A variant for each run of levels with a schedule of its own."""
