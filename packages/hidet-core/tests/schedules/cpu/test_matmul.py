@@ -36,6 +36,7 @@ PANELS = [
     (Linear(f32[53, 300], f32[24, 300], f32[24]), MatmulRegisters(8, 3, False)),
     (Linear(f32[509, 300], f32[24, 300], f32[24]), MatmulRegisters(8, 3, False)),
     (Linear(f32[509, 7], f32[129, 7], f32[129]), MatmulRegisters(12, 2, False)),
+    (Linear(f32[509, 1301], f32[24, 1301], None), MatmulRegisters(14, 2, False)),  # long panels
 ]
 VECTORS = [
     (Linear(f32[129], f32[33, 129], f32[33]), Columns(8)),

@@ -42,8 +42,8 @@ layers. Sums of integers are scaled and rounded before the result is written: sm
 read operands more often there (ResNet-50 in int8 28.0 instead of 23.7 ms)."""
 SMALL = 1 << 19
 """Operations of a contraction that one thread does by itself: 5 us, and a team takes 3 to begin."""
-OWN = 1 << 18
-"""Bytes of a panel that a thread may have on its stack: the smallest stacks have 512 KiB."""
+OWN = 1 << 16
+"""Bytes of a panel that a thread may have on its stack: no kernel has larger arrays of its own."""
 LINE = 64
 """Bytes of a cache line."""
 HALF = 32
