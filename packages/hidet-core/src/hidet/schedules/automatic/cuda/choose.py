@@ -7,11 +7,11 @@ from dataclasses import replace
 from hidet.ir.expr import Var
 from hidet.ir.kernel import Kernel
 from hidet.schedules.automatic.cuda.column_shape import choose_columns
-from hidet.schedules.automatic.cuda.columns import columns_kernel
+from hidet.schedules.automatic.cuda.columns import Columns
 from hidet.schedules.automatic.cuda.elementwise import elementwise_kernel
 from hidet.schedules.automatic.cuda.grid import BLOCK, THREAD, guarded, kernel
 from hidet.schedules.automatic.cuda.lasting import lasting
-from hidet.schedules.automatic.cuda.row_reduction import row_kernel
+from hidet.schedules.automatic.cuda.reduction import reduction_kernel
 from hidet.schedules.automatic.cuda.shared_memory_rows import choose_rows
 from hidet.schedules.automatic.cuda.transpose import choose_tile, transpose_kernel
 from hidet.schedules.automatic.cuda.windows import choose_windows, windows_kernel
@@ -49,9 +49,9 @@ def map_kernel(stage: MapStage, name: str, params: tuple[Var, ...], target: Targ
         return elementwise_kernel(stage, name, params, target)
     columns = choose_columns(stage, reduces, target)
     if columns is not None:
-        return columns_kernel(stage, name, params, columns, reduces)
+        return reduction_kernel(Columns(stage, columns, reduces), name, params)
     windows = choose_windows(stage, reduces, target)
     if windows is not None:
         return windows_kernel(stage, name, params, windows)
     stage = by_runs(stage)
-    return row_kernel(choose_rows(stage, row_level(stage), target), name, params)
+    return reduction_kernel(choose_rows(stage, row_level(stage), target), name, params)

@@ -34,7 +34,7 @@ FEW = 4
 
 
 @dataclass(frozen=True)
-class Columns:
+class ColumnShape:
     """How a stage is distributed: a block is `across` times `deep` threads; `blocks` of them, a
     cluster, share columns."""
 
@@ -64,11 +64,11 @@ class Columns:
 
     @property
     def width(self) -> int:
-        """Columns of a block."""
+        """ColumnShape of a block."""
         return self.across * self.lanes
 
 
-def choose_columns(stage: MapStage, reduces: list[AnyReduce], target: Target) -> Columns | None:
+def choose_columns(stage: MapStage, reduces: list[AnyReduce], target: Target) -> ColumnShape | None:
     """The shape, if neighbouring outputs read neighbouring elements and a column's are apart."""
     real = [var for var, size in zip(stage.vars, stage.shape, strict=True) if size != 1]
     if not real or 0 in stage.shape or not all(walks_down(each, real[-1]) for each in reduces):
@@ -85,12 +85,14 @@ def choose_columns(stage: MapStage, reduces: list[AnyReduce], target: Target) ->
     chunks = known_product([sizes[var] for var in columns]) // lanes
     across = min(power(chunks), THREADS if shallow else ACROSS)
     deep = 1 if shallow else THREADS // across
-    alone = Columns(tuple(outer), tuple(columns), inner, lanes, across, deep)
+    alone = ColumnShape(tuple(outer), tuple(columns), inner, lanes, across, deep)
     around = known_product([sizes[var] for var in outer])
     return alone if shallow else distribution(alone, chunks, around, deepest, target)
 
 
-def distribution(alone: Columns, chunks: int, around: int, deepest: int, target: Target) -> Columns:
+def distribution(
+    alone: ColumnShape, chunks: int, around: int, deepest: int, target: Target
+) -> ColumnShape:
     """The same over more multiprocessors, if there are few columns: narrower blocks, of as many
     threads as find rows to read, and then as many in a cluster.
 

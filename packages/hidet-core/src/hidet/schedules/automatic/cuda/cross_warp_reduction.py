@@ -3,9 +3,6 @@
 Each warp sends its partial result to every block of the row, all warps synchronise once, and then
 each warp combines the partial results of all warps itself, in the same order: the result needs no
 second synchronisation and no block reads another block's memory.
-
-The blocks of a cluster synchronise by mbarriers that count the bytes sent to a block. The barrier
-of the cluster would also wait until the results of the row before have arrived in memory.
 """
 
 from __future__ import annotations
@@ -16,23 +13,15 @@ from dataclasses import dataclass
 from hidet.ir.expr import Expr, Load, Maximum, Minimum, Var, constant, convert
 from hidet.ir.stmt import Assign, Declare
 from hidet.lang import Int, Shared, address, part, static, unroll
-from hidet.lang.cuda import (
-    fence_mbarrier_init,
-    mbarrier_arrive_expect_tx,
-    mbarrier_init,
-    mbarrier_wait,
-    store_to_block,
-    syncthreads,
-    syncwarp,
-    threadIdx,
-)
+from hidet.lang.cuda import syncthreads, syncwarp, threadIdx
+from hidet.schedules.automatic.cuda.cluster_exchange import ClusterExchange, exchange_type
 from hidet.schedules.automatic.cuda.grid import write
-from hidet.schedules.automatic.cuda.merge import across_warp, restarted
+from hidet.schedules.automatic.cuda.reduce_across import Across, across_warp, restarted
 from hidet.schedules.automatic.emit import Accumulator, AnyReduce
 from hidet.schedules.automatic.pivot import Pivot, pivot_of
 from hidet.schedules.automatic.plan import reductions
 from hidet.target import WARP
-from hidet.types import DType, Scope, TensorType, f32, i32, u64
+from hidet.types import DType, Scope, TensorType, i32
 
 ROWS = 2
 """Rows whose partial results have place at a time: while some warps read those of one row, others
@@ -96,7 +85,7 @@ class PartialReduction:
         return self.reduce.value if self.pivot is None else self.pivot.about(self.seen)
 
 
-class CrossWarpReduction:
+class CrossWarpReduction(Across):
     """Reductions that need no results of each other, but for sums about the result of another."""
 
     def __init__(self, accumulators: dict[int, Accumulator], participants: Participants) -> None:
@@ -105,7 +94,7 @@ class CrossWarpReduction:
             n: PartialReduction(each, n, participants.warps) for n, each in accumulators.items()
         }
         self.numbers = tuple(accumulators)
-        self.bars = Var(f"bars{min(accumulators)}", TensorType(u64, (ROWS,), Scope.SHARED))
+        self.exchange = ClusterExchange(f"barriers{min(accumulators)}", ROWS)
         self.of = {each.reduce: each for each in self.parts.values()}
         for each in self.parts.values():
             pivot = pivot_of(each.reduce)
@@ -113,23 +102,13 @@ class CrossWarpReduction:
 
     @part
     def prepare(self) -> None:
-        """Declare the partial results, the barriers and the totals; initialise the barriers."""
         write([Declare(partials) for partials, _ in self.pairs])
         if self.participants.blocks > 1:
-            write([Declare(self.bars)])
-            if threadIdx.x == 0:
-                for row in static(range(ROWS)):
-                    mbarrier_init(self.bar(row), 1)
-                fence_mbarrier_init()
+            self.exchange.initialise(())
         for each in static(self.parts.values()):
             write(each.total.start())
 
-    def bar(self, row: Expr) -> Expr:
-        """The barrier at which the partial results of a row arrive."""
-        return address(self.bars, row % ROWS)
-
     def start(self, number: int) -> Accumulator:
-        """Start the reduction of a thread's elements of a row."""
         each = self.parts[number]
         if each.pivot is not None:
             found = self.of[each.pivot.first].part.value
@@ -144,11 +123,10 @@ class CrossWarpReduction:
     def finish(self, iteration: Int) -> None:
         """Each warp sends its partial results of the block's row number `iteration` to all blocks;
         all synchronise; then each warp combines the partial results of all warps."""
-        if (
-            self.participants.blocks > 1
-        ):  # this warp has read the partials of the row before the last
+        if self.participants.blocks > 1:
+            # This warp has read the partial results of the row before the last.
             if threadIdx.x == 0:
-                mbarrier_arrive_expect_tx(self.bar(iteration), self.received_bytes)
+                self.exchange.expect(iteration % ROWS, self.received_bytes)
             syncwarp()
         for each in static(self.parts.values()):
             self.recentre(each)
@@ -157,7 +135,7 @@ class CrossWarpReduction:
             for partials, found in static(self.pairs):
                 self.send(partials, convert(found, partials.dtype), iteration)
         if self.participants.blocks > 1:
-            mbarrier_wait(self.bar(iteration), iteration // ROWS % 2)
+            self.exchange.wait(iteration % ROWS, iteration // ROWS % 2)
         else:
             syncthreads()
         for whole in static(self.parts.values()):
@@ -194,7 +172,7 @@ class CrossWarpReduction:
             partials[iteration % ROWS, self.participants.lane // WARP] = found
         else:
             there = address(partials, iteration % ROWS, self.participants.lane // WARP)
-            store_to_block(there, found, self.bar(iteration), threadIdx.x % WARP)
+            self.exchange.send(there, found, iteration % ROWS, threadIdx.x % WARP)
 
     @part
     def combine(self, each: PartialReduction, iteration: Int) -> None:
@@ -228,13 +206,6 @@ class CrossWarpReduction:
         count = self.participants.count(warp * WARP, WARP, partials.dtype)
         own = each.pivot.own(Load(partials, (row % ROWS, warp)), count)
         return [each.pivot.moved(found[0], own, each.centre, count)]
-
-
-def exchange_type(of: DType) -> DType:
-    """The type in which a value is sent: stores to other blocks have four bytes at least."""
-    if of.nbytes >= 4:
-        return of
-    return f32 if of.is_float else i32
 
 
 def cross_warp_reductions(

@@ -24,12 +24,13 @@ from hidet.schedules.automatic.cuda.cross_warp_reduction import CrossWarpReducti
 from hidet.schedules.automatic.cuda.distribution import Place
 from hidet.schedules.automatic.cuda.grid import write
 from hidet.schedules.automatic.cuda.pipelined_rows import PipelinedRows
+from hidet.schedules.automatic.cuda.reduction import Row
 from hidet.schedules.automatic.cuda.resident import Resident
 from hidet.schedules.automatic.cuda.rounding import only_rounded
 from hidet.schedules.automatic.cuda.row_invariant import RowInvariant
 from hidet.schedules.automatic.cuda.row_pipeline import RowPipeline
-from hidet.schedules.automatic.cuda.row_shape import MOST_THREADS, Shape
-from hidet.schedules.automatic.cuda.rows import RESERVED, Row, Rows, budget
+from hidet.schedules.automatic.cuda.row_shape import MOST_THREADS, RowShape
+from hidet.schedules.automatic.cuda.rows import RESERVED, Rows, budget
 from hidet.schedules.automatic.emit import AnyReduce
 from hidet.schedules.automatic.plan import MapStage, reductions
 from hidet.target import Target
@@ -52,7 +53,7 @@ FEWEST = 2
 
 
 def choose_persistent_clusters(
-    found: Rows, shape: Shape, target: Target
+    found: Rows, shape: RowShape, target: Target
 ) -> PersistentClusters | None:
     """The same by the largest persistent clusters; None if a row fits the registers of a block or
     is too short for a cluster, or there are too few rows or too little memory for that."""
@@ -98,7 +99,7 @@ class PersistentClusters(PipelinedRows):
     def __init__(
         self,
         stage: MapStage,
-        shape: Shape,
+        shape: RowShape,
         reduces: list[AnyReduce],
         shared_bytes: int,
         min_blocks: int,
@@ -109,7 +110,7 @@ class PersistentClusters(PipelinedRows):
         self.min_blocks = min_blocks
         self.rows_each = guaranteed_rows(rows, at_once)
         """Rows of each persistent cluster; there are `at_once` of them."""
-        self.groups = at_once + rows - self.rows_each * at_once
+        self.clusters = at_once + rows - self.rows_each * at_once
         self.first = first = Var("first", i32)
         begin = Select(group < at_once, group, group + (self.rows_each - 1) * at_once)
         self.first_row = Declare(first, begin)
@@ -199,9 +200,9 @@ class PersistentClusters(PipelinedRows):
         return later == 0 or self.number(iteration) < self.rows_each * self.shape.at_once
 
     @part
-    def arrive(self, row: Row) -> None:
+    def load(self, row: Row) -> None:
         """Move a row from the pipeline to registers; the next copy goes to each stage at once."""
-        PipelinedRows.arrive(self, row)
+        PipelinedRows.load(self, row)
         for stage in static(range(self.pipeline.stages_per_row)):
             self.stages(stage, stage + 1).each(partial(self.hold, row))
             self.load_stage(row.iteration, stage + self.pipeline.stages)

@@ -10,9 +10,10 @@ from hidet.lang import Int, part, static
 from hidet.lang.cuda import cp_async_commit_group, cp_async_wait_group
 from hidet.schedules.automatic.cuda.distribution import Distribution, Element, Place
 from hidet.schedules.automatic.cuda.grid import write
+from hidet.schedules.automatic.cuda.reduction import Row
 from hidet.schedules.automatic.cuda.resident import Resident
 from hidet.schedules.automatic.cuda.row_pipeline import RowPipeline
-from hidet.schedules.automatic.cuda.rows import Row, Rows
+from hidet.schedules.automatic.cuda.rows import Rows
 
 
 class PipelinedRows(Rows):
@@ -53,7 +54,7 @@ class PipelinedRows(Rows):
         return row.index | dict(zip(self.place, place, strict=True))
 
     @part
-    def arrive(self, row: Row) -> None:
+    def load(self, row: Row) -> None:
         """Wait for the stages of this row, not for those behind it."""
         cp_async_wait_group(self.pipeline.stages - self.pipeline.stages_per_row)
 

@@ -17,7 +17,7 @@ from hidet.types import Size
 
 
 @dataclass(frozen=True)
-class Shape:
+class RowShape:
     """How a stage is distributed: `width` threads share a row, `rows` rows share a block or
     `blocks` blocks, which are a cluster, share a row."""
 
@@ -45,7 +45,7 @@ THREADS = 256
 """Threads of a block that shares a row with others."""
 
 
-def choose_shape(stage: MapStage, reduces: list[AnyReduce]) -> Shape:
+def choose_shape(stage: MapStage, reduces: list[AnyReduce]) -> RowShape:
     """How many threads of one block share a row."""
     needed = set().union(*(free(each) for each in reduces))
     real = [v for v, n in zip(stage.vars, stage.shape, strict=True) if n != 1]
@@ -57,17 +57,17 @@ def choose_shape(stage: MapStage, reduces: list[AnyReduce]) -> Shape:
     along = any(mostly_contiguous(each.value, each.vars[-1]) for each in reduces)
     longest = max(deep, known_product([sizes[var] for var in inner_vars]))
     if not inner_vars and rows >= 4096 and (deep < 16 or not along):
-        return Shape(row_vars, inner_vars, 1, 128)
+        return RowShape(row_vars, inner_vars, 1, 128)
     if (longest <= 1024 and rows >= 1024) or deep <= 64:
-        return Shape(row_vars, inner_vars, WARP, 4)
+        return RowShape(row_vars, inner_vars, WARP, 4)
     if len(reduces) + bool(inner_vars) > 1:
         width = min(MOST_THREADS, threads_of(longest))
     else:
         width = MOST_THREADS if longest >= 16384 and rows < 512 else 256
-    return Shape(row_vars, inner_vars, width, 1)
+    return RowShape(row_vars, inner_vars, width, 1)
 
 
-def over_cluster(shape: Shape, elements: int, target: Target) -> Shape | None:
+def over_cluster(shape: RowShape, elements: int, target: Target) -> RowShape | None:
     """The same for a row of `elements` that the blocks of a cluster share; None for short ones."""
     most = target.max_blocks_per_cluster
     if shape.width <= ALONE or most == 1:

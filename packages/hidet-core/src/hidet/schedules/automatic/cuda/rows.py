@@ -15,7 +15,8 @@ from hidet.compute.sizes import product
 from hidet.ir.expr import Expr, Get, Value, Var, convert
 from hidet.ir.stmt import Put
 from hidet.ir.walk import replaced, substitute, variables
-from hidet.lang import Int, part, static
+from hidet.lang import part, static
+from hidet.lang.cuda import cluster_sync
 from hidet.schedules.automatic.access import (
     constant_size,
     contiguous,
@@ -25,7 +26,6 @@ from hidet.schedules.automatic.access import (
     stride,
 )
 from hidet.schedules.automatic.cuda.cross_warp_reduction import (
-    CrossWarpReduction,
     Participants,
     cross_warp_reductions,
 )
@@ -37,9 +37,10 @@ from hidet.schedules.automatic.cuda.distribution import (
     is_multiple,
 )
 from hidet.schedules.automatic.cuda.grid import BLOCK, THREAD, write
-from hidet.schedules.automatic.cuda.merge import Own
+from hidet.schedules.automatic.cuda.reduce_across import Across, Separate
+from hidet.schedules.automatic.cuda.reduction import Reduction, Row
 from hidet.schedules.automatic.cuda.resident import Resident
-from hidet.schedules.automatic.cuda.row_shape import Shape, group_lanes
+from hidet.schedules.automatic.cuda.row_shape import RowShape, group_lanes
 from hidet.schedules.automatic.emit import (
     Accumulator,
     AnyReduce,
@@ -57,19 +58,13 @@ LARGE = 512
 """Threads of a row beyond which each has few registers."""
 
 
-@dataclass(frozen=True)
-class Row:
-    """A row of a block: how many it has had before, and its index in the results."""
+class Rows(Reduction):
+    """Passes over a row, whose values stay in registers, or in shared memory, if they fit."""
 
-    iteration: Value
-    index: dict[Var, Expr]
-
-
-class Rows:
-    """Passes over a row, one for each reduction and one to write, with the row in registers."""
+    shape: RowShape
 
     def __init__(
-        self, stage: MapStage, shape: Shape, reduces: list[AnyReduce], shared_bytes: int
+        self, stage: MapStage, shape: RowShape, reduces: list[AnyReduce], shared_bytes: int
     ) -> None:
         self.stage, self.shape, self.reduces = stage, shape, reduces
         self.sizes = dict(zip(stage.vars, stage.shape, strict=True))
@@ -82,10 +77,8 @@ class Rows:
             self.first = BLOCK * shape.rows + THREAD // shape.width
             self.lane = THREAD % shape.width
         self.rows = product([self.sizes[var] for var in shape.row_vars])
-        self.groups: Size = shape.at_once or ceil_div(self.rows, shape.rows)
-        """Blocks, or clusters of them."""
-        self.iterations: Int = ceil_div(self.rows, shape.at_once) if shape.at_once else 1
-        """Rows that one of them takes one after the other."""
+        self.clusters = shape.at_once or ceil_div(self.rows, shape.rows)
+        self.iterations = ceil_div(self.rows, shape.at_once) if shape.at_once else 1
         self.all_there = is_multiple(self.rows, shape.at_once or shape.rows)
         """Whether there is a row whenever it takes one."""
         self.accumulators = [Accumulator(each, str(number)) for number, each in enumerate(reduces)]
@@ -99,8 +92,6 @@ class Rows:
         self.lanes = [self.pass_lanes(number) for number in range(len(self.passes))]
         self.reductions = self.merged() if shape.blocks > 1 else self.one_by_one()
         self.place = tuple(Var("k", i32) for _ in self.passes[0].vars)
-        self.min_blocks = self.most_blocks = 0
-        """Blocks that a multiprocessor should hold, at least and at most; 0: as many as fit."""
         self.register_iterations = 0
         self.in_shared: Resident | None = None
         """What is resident in shared memory, of the rest of a long row."""
@@ -120,8 +111,10 @@ class Rows:
         """The number of a block's row."""
         return self.first + iteration * self.shape.at_once if self.shape.at_once else self.first
 
+    def has_row(self, iteration: Value) -> Expr | bool:
+        return self.all_there or self.number(iteration) < self.rows
+
     def row(self, iteration: Value) -> Row:
-        """A block's row."""
         names = self.shape.row_vars
         place = unravel(self.number(iteration), [self.sizes[var] for var in names])
         return Row(iteration, dict(zip(names, place, strict=True)))
@@ -138,14 +131,15 @@ class Rows:
         along = contiguous(row_pass.value, row_pass.vars[-1])
         return group_lanes(row_pass.extents, max(found, default=ACCESS_BYTES), along)
 
-    def one_by_one(self) -> list[CrossWarpReduction | Own]:
+    def one_by_one(self) -> list[Across]:
         """The reductions, of which each becomes known before the next one begins."""
         shape = self.shape
         return [
-            Own(n, each, shape.width, shape.threads) for n, each in enumerate(self.accumulators)
+            Separate(n, each, shape.width, shape.threads)
+            for n, each in enumerate(self.accumulators)
         ]
 
-    def merged(self) -> list[CrossWarpReduction | Own]:
+    def merged(self) -> list[Across]:
         """The reductions in as few groups that finish together as there can be."""
         shape, elements = self.shape, known_product(self.passes[0].extents)
         participants = Participants(self.lane, shape.width, shape.blocks, max(self.lanes), elements)
@@ -209,7 +203,7 @@ class Rows:
         registers = target.registers_per_sm // max(1, blocks * self.shape.threads)
         if blocks < FEWEST or registers < ROOM:
             return
-        self.min_blocks = self.most_blocks = blocks
+        self.min_blocks = self.max_blocks = blocks
         self.resident.prefetch_operands(registers - OTHERS)
 
     def streamed(self, number: int) -> list[Get]:
@@ -236,19 +230,24 @@ class Rows:
         turning = (*self.shape.row_vars, *self.passes[0].vars)
         return read_once(self.passes[0].value, [var for var in turning if sizes[var] != 1])
 
+    def early(self) -> tuple[Var, ...]:
+        return tuple(each.tensor for each in self.resident.prefetched) if self.resident else ()
+
     @part
     def begin(self) -> None:
-        """Declare what is resident from one pass to the next."""
         for resident in static((self.resident, self.in_shared)):
             if resident is not None:
                 write(resident.declared())
 
-    def arrive(self, row: Row) -> None:
+    @part
+    def join_cluster(self) -> None:
+        cluster_sync()
+
+    def load(self, row: Row) -> None:
         """A row is read in its first pass."""
 
     @part
     def run_pass(self, number: int, element: Element) -> None:
-        """`element` at every place of a pass, distributed over the threads of a row."""
         for distribution in static(self.distributions(number)):
             distribution.each(element)
 
@@ -276,7 +275,6 @@ class Rows:
         slot: Expr,
         resident: Resident | None,
     ) -> None:
-        """An element of a reduction goes into an accumulator."""
         before, value = with_serial_reductions(self.value(number, row, place, slot, resident), {})
         write((*before, *into.take(value, ravel(place, self.passes[number].extents))))
 
@@ -291,7 +289,6 @@ class Rows:
 
     @part
     def write(self, row: Row) -> None:
-        """Write the row's elements, distributed over its threads."""
         if self.inner:
             self.run_pass(len(self.reduces), partial(self.put, row))
         elif self.writes:

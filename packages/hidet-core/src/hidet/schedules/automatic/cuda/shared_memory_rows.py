@@ -19,10 +19,11 @@ from hidet.schedules.automatic.cuda.persistent_clusters import (
     choose_persistent_clusters,
 )
 from hidet.schedules.automatic.cuda.pipelined_rows import PipelinedRows
+from hidet.schedules.automatic.cuda.reduction import Row
 from hidet.schedules.automatic.cuda.resident import Resident
 from hidet.schedules.automatic.cuda.row_pipeline import RowPipeline
-from hidet.schedules.automatic.cuda.row_shape import Shape, choose_shape, over_cluster
-from hidet.schedules.automatic.cuda.rows import LARGE, RESERVED, Row, Rows
+from hidet.schedules.automatic.cuda.row_shape import RowShape, choose_shape, over_cluster
+from hidet.schedules.automatic.cuda.rows import LARGE, RESERVED, Rows
 from hidet.schedules.automatic.emit import AnyReduce
 from hidet.schedules.automatic.plan import MapStage
 from hidet.target import PAIR, Target
@@ -85,7 +86,7 @@ class SharedMemoryRows(PipelinedRows):
     """Passes over rows in a pipeline in shared memory."""
 
     def __init__(
-        self, stage: MapStage, shape: Shape, reduces: list[AnyReduce], shared_bytes: int
+        self, stage: MapStage, shape: RowShape, reduces: list[AnyReduce], shared_bytes: int
     ) -> None:
         super().__init__(stage, shape, reduces, shared_bytes)
         iterations, lanes = self.pass_iterations(), max(self.lanes)

@@ -1,10 +1,13 @@
-"""Accumulators of many threads are merged, always in the same order, so that all of them know."""
+"""Reductions across the threads that share them, always in the same order."""
 
 from __future__ import annotations
 
-from hidet.ir.expr import Expr, convert
+from abc import ABC, abstractmethod
+from typing import Any
+
+from hidet.ir.expr import convert
 from hidet.ir.stmt import Assign, Body, Declare
-from hidet.lang import Shared, part, shared_tensor, static, unroll
+from hidet.lang import Int, Shared, part, shared_tensor, static, unroll
 from hidet.lang.cuda import syncthreads, threadIdx
 from hidet.schedules.automatic.cuda.grid import write
 from hidet.schedules.automatic.emit import Accumulator
@@ -49,24 +52,40 @@ def restarted(total: Accumulator) -> Body:
     )
 
 
-class Own:
-    """A reduction within a thread, a warp or a block, finished before the next one starts."""
+class Across(ABC):
+    """Reductions of a row, `numbers` of the plan's, that the threads of the row finish together."""
+
+    numbers: tuple[int, ...]
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """A part of kernels: declare and initialise what all rows need."""
+
+    @abstractmethod
+    def start(self, number: int) -> Any:
+        """Start reduction `number` of a thread's elements; returns what takes them."""
+
+    @abstractmethod
+    def finish(self, iteration: Int) -> None:
+        """A part of kernels: combine the threads' results of the row of an iteration."""
+
+
+class Separate(Across):
+    """One reduction of a thread, a warp or a block, finished before the next one starts."""
 
     def __init__(self, number: int, total: Accumulator, width: int, threads: int) -> None:
         self.numbers, self.total = (number,), total
         self.width, self.threads = width, threads
 
     def prepare(self) -> None:
-        """There is nothing to declare or initialise before the first row."""
+        """There is nothing to declare before the row."""
 
     def start(self, number: int) -> Accumulator:
-        """Start the reduction of a thread's elements of a row."""
         write(self.total.start())
         return self.total
 
     @part
-    def finish(self, iteration: Expr) -> None:
-        """All threads of the row know the result."""
+    def finish(self, iteration: Int) -> None:
         if self.width > 1:
             across_warp(self.total)
         if self.width > WARP:

@@ -1,0 +1,114 @@
+"""A reduction of the columns of a block: over lanes, warps and the blocks of a cluster."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from hidet.compute import Reduce
+from hidet.ir.expr import Expr, Var, convert
+from hidet.ir.stmt import Declare
+from hidet.lang import Int, Registers, Shared, address, part, shared_tensor, unroll, vectorize
+from hidet.lang.cuda import blockIdx, cluster_wait, syncthreads, threadIdx
+from hidet.schedules.automatic.cuda.cluster_exchange import exchange_type
+from hidet.schedules.automatic.cuda.grid import THREAD, write
+from hidet.schedules.automatic.cuda.reduce_across import Across, add_up
+from hidet.schedules.automatic.emit import Accumulator, joined
+from hidet.schedules.cuda.lane_sums import LaneSums
+from hidet.target import WARP
+from hidet.types import Scope, TensorType
+
+if TYPE_CHECKING:
+    from hidet.schedules.automatic.cuda.columns import Columns
+
+LANES = (1, 2, 4, 8, 16)
+"""The bits in which numbers of lanes differ."""
+
+
+class ColumnReduction(Across):
+    """Reduction `number` of all columns of a block; each thread has `lanes` of them."""
+
+    def __init__(self, work: Columns, reduce: Reduce, number: int, last: bool) -> None:
+        self.work, self.shape, self.reduce, self.number = work, work.shape, reduce, number
+        self.numbers, self.last = (number,), last
+        of = TensorType(reduce.value.dtype, (self.shape.lanes,), Scope.REGISTER)
+        self.own = Var(f"partial{number}", of)
+        distances = tuple(lane for lane in LANES if lane >= self.shape.across)
+        self.lane_sums = LaneSums(self.shape.lanes, distances, partial(joined, reduce.how))
+
+    @property
+    def received_bytes(self) -> int:
+        """Bytes of partial results that a block receives."""
+        return self.shape.blocks * self.shape.width * exchange_type(self.own.dtype).nbytes
+
+    def prepare(self) -> None:
+        """The barriers are those of all reductions."""
+
+    def start(self, number: int) -> Var:
+        write([Declare(self.own, self.reduce.identity)])
+        return self.own
+
+    @part
+    def finish(self, iteration: Int) -> None:
+        if self.shape.deep == 1:
+            self.work.know(self.reduce, self.own)
+        else:
+            self.combine(self.own)
+
+    @part
+    def combine(self, own: Registers) -> None:
+        """Combine the partial results of the threads of each column: in a warp, then in the order
+        of warps, then of the blocks of a cluster, which send them to each other."""
+        shape, sums, last = self.shape, self.lane_sums, self.last
+        parts = shared_tensor(own.dtype, (shape.threads // WARP, shape.width))
+        sums.add(own)
+        if shape.across * shape.lanes // sums.held == WARP or self.has_results:
+            for v in vectorize(sums.held):
+                column = self.work.across * shape.lanes + sums.first(threadIdx.x) + v
+                parts[threadIdx.x // WARP, column] = own[v]
+        syncthreads()
+        done = None if last else shared_tensor(own.dtype, shape.width)
+        if shape.blocks > 1:
+            received = shared_tensor(exchange_type(own.dtype), (shape.blocks, shape.width))
+            if self.number == 0:
+                cluster_wait()  # the shared memory of all blocks is there
+            if self.has_column:
+                self.send(parts, received, 1 if last else shape.blocks)
+                if not last or blockIdx.x % shape.blocks == 0:
+                    self.work.exchange.wait(self.number, 0)
+                    self.write(received, done)
+        elif self.has_column:
+            self.write(parts, done)
+        if not last:
+            syncthreads()
+            self.work.know(self.reduce, done)
+
+    @property
+    def has_results(self) -> Expr:
+        """Whether a lane has results of its warp."""
+        return self.shape.across * self.shape.lanes // self.lane_sums.held > THREAD % WARP
+
+    @property
+    def has_column(self) -> Expr | bool:
+        """Whether this thread has a column of the block to itself."""
+        return self.shape.width % self.shape.threads == 0 or self.shape.width > THREAD
+
+    @part
+    def send(self, parts: Shared, received: Shared, blocks: int) -> None:
+        """Send this block's partial result of a column to the first blocks of the cluster."""
+        total = Accumulator(self.reduce, f"_part{self.number}")
+        add_up(total, parts)
+        for other in unroll(blocks):
+            there = address(received, blockIdx.x % self.shape.blocks, threadIdx.x)
+            value = convert(total.value, received.dtype)
+            self.work.exchange.send(there, value, self.number, other)
+
+    @part
+    def write(self, parts: Shared, done: Any) -> None:
+        """Combine the partial results of this thread's column, for all or to write its element."""
+        total = Accumulator(self.reduce, str(self.number))
+        add_up(total, parts)
+        if done is None:
+            self.work.write_column(self.reduce, total)
+        else:
+            done[threadIdx.x] = total.value
