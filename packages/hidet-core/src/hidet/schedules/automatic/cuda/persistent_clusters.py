@@ -1,6 +1,6 @@
 """Rows too long for the registers of a block: persistent clusters take one after the other.
 
-A row comes through a pipeline in shared memory (`row_pipeline.py`) into registers, where all passes
+A row comes through a pipeline in shared memory (`row_copies.py`) into registers, where all passes
 read it: its stages are free at once, so that the whole pipeline holds later rows while threads
 compute, synchronise and write. A multiprocessor has several blocks, so that some compute while
 others wait.
@@ -23,16 +23,18 @@ from hidet.schedules.automatic.access import constant_size, known_product
 from hidet.schedules.automatic.cuda.cross_warp_reduction import CrossWarpReduction, PartialReduction
 from hidet.schedules.automatic.cuda.distribution import Place
 from hidet.schedules.automatic.cuda.grid import write
-from hidet.schedules.automatic.cuda.pipelined_rows import PipelinedRows
+from hidet.schedules.automatic.cuda.pipelined_rows import PipelinedRows, can_pipeline
 from hidet.schedules.automatic.cuda.reduction import Row
 from hidet.schedules.automatic.cuda.resident import Resident
 from hidet.schedules.automatic.cuda.rounding import only_rounded
-from hidet.schedules.automatic.cuda.row_invariant import RowInvariant
-from hidet.schedules.automatic.cuda.row_pipeline import RowPipeline
+from hidet.schedules.automatic.cuda.row_copies import (
+    SMALLEST,
+    RowCopies,
+    is_of_row,
+    stage_bytes,
+)
 from hidet.schedules.automatic.cuda.row_shape import MOST_THREADS, RowShape
 from hidet.schedules.automatic.cuda.rows import RESERVED, Rows, budget
-from hidet.schedules.automatic.emit import AnyReduce
-from hidet.schedules.automatic.plan import MapStage, reductions
 from hidet.target import Target
 from hidet.types import i32
 
@@ -40,8 +42,6 @@ EVERYTHING = 1 << 16
 """Bytes of registers that are more than there are."""
 SURELY = 7, 8
 """The part of all rows that persistent clusters take."""
-ROWS = 3
-"""Rows that the pipeline holds, at most."""
 BLOCKS = 8
 """Blocks of a cluster, at least: norms of shorter rows gain nothing."""
 WIDE = 16
@@ -69,22 +69,11 @@ def choose_persistent_clusters(
         room = target.shared_bytes_per_sm // min_blocks - unused - RESERVED
         if at_once == 0 or guaranteed_rows(rows, at_once) < FEWEST:
             return None
-        iterations = PersistentClusters(
-            found.stage, shape, found.reduces, room, min_blocks, at_once
-        )
-        if iterations.worth_it:
-            return iterations
+        clusters = PersistentClusters(found, shape, room, min_blocks, at_once)
+        if clusters.worth_it:
+            return clusters
         shape = replace(shape, width=2 * shape.width)  # fewer elements for a thread
     return None
-
-
-def can_pipeline(found: Rows, target: Target) -> bool:
-    """Whether rows, which do not fit the registers of a block, may come through a pipeline: all
-    passes are as long, and read what is known when a row begins."""
-    fits = found.resident is not None and found.in_shared is None
-    if fits or found.pass_iterations() is None or not target.has_feature("cp_async"):
-        return False
-    return not any(True for value in found.values() for _ in reductions(value))
 
 
 def guaranteed_rows(rows: int, at_once: int) -> int:
@@ -96,45 +85,38 @@ def guaranteed_rows(rows: int, at_once: int) -> int:
 class PersistentClusters(PipelinedRows):
     """Passes over rows that come through a pipeline in shared memory into registers."""
 
+    most_rows = 3
+
     def __init__(
-        self,
-        stage: MapStage,
-        shape: RowShape,
-        reduces: list[AnyReduce],
-        shared_bytes: int,
-        min_blocks: int,
-        at_once: int,
+        self, rows: Rows, shape: RowShape, shared_bytes: int, min_blocks: int, at_once: int
     ) -> None:
-        super().__init__(stage, replace(shape, at_once=at_once), reduces, shared_bytes)
-        rows, group = known_product([self.rows]), self.first
-        self.min_blocks = min_blocks
-        self.rows_each = guaranteed_rows(rows, at_once)
+        super().__init__(rows, replace(shape, at_once=at_once), shared_bytes, min_blocks)
+        count, group = known_product([self.rows]), self.first
+        self.rows_each = guaranteed_rows(count, at_once)
         """Rows of each persistent cluster; there are `at_once` of them."""
-        self.clusters = at_once + rows - self.rows_each * at_once
-        self.first = first = Var("first", i32)
+        self.clusters = at_once + count - self.rows_each * at_once
+        self.first = Var("first", i32)
         begin = Select(group < at_once, group, group + (self.rows_each - 1) * at_once)
-        self.first_row = Declare(first, begin)
-        """A block's first row."""
+        self.first_row = Declare(self.first, begin)
         self.iterations = Select(group < at_once, constant(self.rows_each, i32), constant(1, i32))
         self.all_there = False
-        iterations, lanes = self.pass_iterations(), max(self.lanes)
-        assert iterations is not None
-        self.lanes = [lanes] * len(self.passes)
-        self.reductions = self.merged()
-        values, along = self.values(), (shape.row_vars, self.place)
-        self.invariant = RowInvariant(values, along, iterations * lanes, lanes, shape.threads)
-        room = shared_bytes - self.invariant.nbytes
-        self.pipeline = RowPipeline(values, along, iterations, lanes, shape.threads, room, ROWS)
+        lanes, threads = self.lanes[0], shape.threads
+        same = [read for read in self.along if not is_of_row(read, shape.row_vars)]
+        same = [read for read in same if read.dtype.nbytes * lanes >= SMALLEST]
+        self.invariant = RowCopies("invariant", same, self.stages_per_row, lanes, threads)
+        """Operands that are the same for all rows."""
+        whole, rest = self.pipeline, self.pipeline_of(shared_bytes - self.invariant.nbytes)
         self.weights_dominate = False
         """Whether each row reads more bytes of weights, which do not fit shared memory, than of its
         own: these come from the L2 cache, which then has no time for rows."""
-        if self.pipeline.stages < iterations:
-            self.weights_dominate = self.invariant.nbytes > iterations * self.pipeline.stage_bytes
+        if rest.stages >= self.stages_per_row:
+            self.pipeline = rest
+        else:
+            row_bytes = stage_bytes(whole.arrays, lanes, threads) * self.stages_per_row
+            self.weights_dominate = self.invariant.nbytes > row_bytes
             self.invariant.arrays.clear()
-            self.pipeline = RowPipeline(
-                values, along, iterations, lanes, shape.threads, shared_bytes, ROWS
-            )
-        self.in_registers = Resident(values, self.place, iterations * lanes, EVERYTHING)
+        slots = self.stages_per_row * lanes
+        self.in_registers = Resident(self.read, self.place, slots, EVERYTHING)
         """The elements of a row, and what is computed of them, in registers."""
         for read in self.in_registers.reads():
             if read in self.pipeline.arrays:
@@ -144,10 +126,8 @@ class PersistentClusters(PipelinedRows):
     def worth_it(self) -> bool:
         """Whether the pipeline has room for a row that comes by wide copies, and a thread registers
         for its part of it."""
-        pipeline = (
-            self.pipeline.stages >= self.pipeline.stages_per_row and self.pipeline.narrowest >= WIDE
-        )
-        return pipeline and 4 * self.in_registers.most_at_once() <= budget(MOST_THREADS)
+        room = self.pipeline.stages >= self.stages_per_row and self.pipeline.narrowest >= WIDE
+        return room and 4 * self.in_registers.most_at_once() <= budget(MOST_THREADS)
 
     def values(self) -> list[Expr]:
         """The values of all passes at one place. The terms that were summed about a thread's own
@@ -186,16 +166,15 @@ class PersistentClusters(PipelinedRows):
         """Start the copies of what is the same for all rows, then of the first stages."""
         write((*self.invariant.declared(), *self.in_registers.declared(), self.first_row))
         if self.invariant.arrays:
-            self.stages(0, self.pipeline.stages_per_row).each(self.fetch)
+            self.stages(0, self.stages_per_row).each(self.copy_invariant)
         PipelinedRows.begin(self)
 
-    def fetch(self, place: Place, slot: Expr, resident: Resident | None) -> None:
+    def copy_invariant(self, place: Place, slot: Expr, resident: Resident | None) -> None:
         """Start the copy of an element that is the same for all rows; it arrives with the first
         stage of a row."""
-        here = dict(zip(self.place, place, strict=True))
-        write(substitute(each, here) for each in self.invariant.begin(slot))
+        write(self.invariant.begin(0, slot, dict(zip(self.place, place, strict=True))))
 
-    def is_row(self, iteration: Value, later: int) -> Expr | bool:
+    def is_copied(self, iteration: Value, later: int) -> Expr | bool:
         """Whether the cluster takes that row too."""
         return later == 0 or self.number(iteration) < self.rows_each * self.shape.at_once
 
@@ -203,20 +182,21 @@ class PersistentClusters(PipelinedRows):
     def load(self, row: Row) -> None:
         """Move a row from the pipeline to registers; the next copy goes to each stage at once."""
         PipelinedRows.load(self, row)
-        for stage in static(range(self.pipeline.stages_per_row)):
+        for stage in static(range(self.stages_per_row)):
             self.stages(stage, stage + 1).each(partial(self.hold, row))
             self.load_stage(row.iteration, stage + self.pipeline.stages)
 
     def hold(self, row: Row, place: Place, slot: Expr, resident: None) -> None:
         """Move an element of a stage to registers."""
-        steps = self.in_registers.stores(0, slot, self.pipeline.loads(row.iteration, slot))
+        there = self.pipeline.loads(self.copied(row), slot)
+        steps = self.in_registers.stores(0, slot, there)
         write(substitute(each, self.at(row, place)) for each in steps)
 
     def value(
         self, number: int, row: Row, place: Place, slot: Expr, resident: Resident | None
     ) -> Expr:
         """The value of an element of a pass, of what is in registers."""
-        here, there = self.at(row, place), self.invariant.loads(slot)
+        here, there = self.at(row, place), self.invariant.loads(0, slot)
         if number:
             write(substitute(each, here) for each in self.in_registers.stores(number, slot, there))
         return substitute(replaced(self.in_registers.value(number, slot), there), here)

@@ -14,15 +14,12 @@ from hidet.lang import part, static
 from hidet.lang.cuda import syncwarp
 from hidet.schedules.automatic.access import constant_size, known_product
 from hidet.schedules.automatic.cuda.distribution import Element, Place
-from hidet.schedules.automatic.cuda.persistent_clusters import (
-    can_pipeline,
-    choose_persistent_clusters,
-)
-from hidet.schedules.automatic.cuda.pipelined_rows import PipelinedRows
+from hidet.schedules.automatic.cuda.persistent_clusters import choose_persistent_clusters
+from hidet.schedules.automatic.cuda.pipelined_rows import PipelinedRows, can_pipeline
 from hidet.schedules.automatic.cuda.reduction import Row
 from hidet.schedules.automatic.cuda.resident import Resident
-from hidet.schedules.automatic.cuda.row_pipeline import RowPipeline
-from hidet.schedules.automatic.cuda.row_shape import RowShape, choose_shape, over_cluster
+from hidet.schedules.automatic.cuda.row_copies import SMALLEST, RowCopies
+from hidet.schedules.automatic.cuda.row_shape import choose_shape, over_cluster
 from hidet.schedules.automatic.cuda.rows import LARGE, RESERVED, Rows
 from hidet.schedules.automatic.emit import AnyReduce
 from hidet.schedules.automatic.plan import MapStage
@@ -48,14 +45,14 @@ def choose_rows(stage: MapStage, reduces: list[AnyReduce], target: Target) -> Ro
     room = target.max_shared_bytes_per_block
     found = Rows(stage, shape, reduces, room)
     shared = over_cluster(shape, known_product(found.passes[0].extents), target)
-    iterations = None if shared is None else choose_persistent_clusters(found, shared, target)
-    if iterations is not None and not iterations.weights_dominate:
-        return iterations
-    stream = streamed(found, target)
-    if stream is not None and (iterations is None or stream.shape.blocks <= PAIR):
-        return stream
-    if iterations is not None:
-        return iterations
+    clusters = None if shared is None else choose_persistent_clusters(found, shared, target)
+    if clusters is not None and not clusters.weights_dominate:
+        return clusters
+    in_shared = choose_shared_memory(found, target)
+    if in_shared is not None and (clusters is None or in_shared.shape.blocks <= PAIR):
+        return in_shared
+    if clusters is not None:
+        return clusters
     if shared is not None and found.exceeds_block(room):
         among = Rows(stage, shared, reduces, room)
         found = found if among.resident is None else among
@@ -63,7 +60,7 @@ def choose_rows(stage: MapStage, reduces: list[AnyReduce], target: Target) -> Ro
     return found
 
 
-def streamed(found: Rows, target: Target) -> SharedMemoryRows | None:
+def choose_shared_memory(found: Rows, target: Target) -> SharedMemoryRows | None:
     """The same by persistent blocks; None if a row fits the registers of a block, or there are too
     few rows or too little memory for that."""
     rows = constant_size(found.rows)
@@ -75,37 +72,28 @@ def streamed(found: Rows, target: Target) -> SharedMemoryRows | None:
         most = target.cores_in_clusters(blocks) * RESIDENT // blocks
         at_once = -(-rows // -(-rows // max(1, most)))  # as many rows for each
         shape = replace(found.shape, width=THREADS * blocks, blocks=blocks, at_once=at_once)
-        stream = SharedMemoryRows(found.stage, shape, found.reduces, room)
-        if stream.pipeline.worth_it:
+        stream = SharedMemoryRows(found, shape, room, RESIDENT)
+        if is_deep(stream.pipeline, stream.stages_per_row):
             return stream if most < rows else None
         blocks *= 2
     return None
 
 
-class SharedMemoryRows(PipelinedRows):
-    """Passes over rows in a pipeline in shared memory."""
+def is_deep(pipeline: RowCopies, stages_per_row: int) -> bool:
+    """Whether half a row is in flight besides the one that is there, by copies wide enough."""
+    return pipeline.narrowest >= SMALLEST and 2 * pipeline.stages >= 3 * stages_per_row
 
-    def __init__(
-        self, stage: MapStage, shape: RowShape, reduces: list[AnyReduce], shared_bytes: int
-    ) -> None:
-        super().__init__(stage, shape, reduces, shared_bytes)
-        iterations, lanes = self.pass_iterations(), max(self.lanes)
-        assert iterations is not None
-        self.min_blocks = RESIDENT
-        self.lanes = [lanes] * len(self.passes)
-        self.reductions = self.merged()
-        self.read = self.values()
-        """The values of all passes at one place."""
-        along = shape.row_vars, self.place
-        self.pipeline = RowPipeline(
-            self.read, along, iterations, lanes, shape.threads, shared_bytes
-        )
+
+class SharedMemoryRows(PipelinedRows):
+    """Passes that read rows in a pipeline in shared memory."""
+
+    most_rows = 2
 
     def value(
         self, number: int, row: Row, place: Place, slot: Expr, resident: Resident | None
     ) -> Expr:
         """The value of an element of a pass, of what is in the pipeline."""
-        value = replaced(self.read[number], self.pipeline.loads(row.iteration, slot))
+        value = replaced(self.read[number], self.pipeline.loads(self.copied(row), slot))
         return substitute(value, self.at(row, place))
 
     @part
@@ -119,14 +107,9 @@ class SharedMemoryRows(PipelinedRows):
         """Write the row's elements; the next copies go to stages that are done, a few at once."""
         if not self.inner:
             Rows.write(self, row)
-        for start, stop in static(self.steps):
+        for start in static(range(0, self.stages_per_row, TOGETHER)):
+            stop = min(start + TOGETHER, self.stages_per_row)
             if self.inner:
                 self.stages(start, stop).each(partial(self.put, row))
             for stage in static(range(start, stop)):
                 self.load_stage(row.iteration, stage + self.pipeline.stages)
-
-    @property
-    def steps(self) -> list[tuple[int, int]]:
-        """Stages that are written together."""
-        iterations = self.pipeline.stages_per_row
-        return [(at, min(at + TOGETHER, iterations)) for at in range(0, iterations, TOGETHER)]
