@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 from hidet.ir.expr import Value
 from hidet.lang import (
-    Global,
-    Int,
     Registers,
     Shared,
     address,
@@ -26,7 +24,7 @@ from hidet.lang.cuda import mma_sync, threadIdx
 from hidet.lang.memory import get
 from hidet.mapping import col_spatial
 from hidet.mapping.fragments import ROW_LANES, mma_c
-from hidet.schedules.cuda.small_m.reading import Reading
+from hidet.schedules.cuda.small_m.reading import Reading, Step
 from hidet.target import WARP
 
 AT_ONCE = 4
@@ -61,30 +59,19 @@ class WarpReading(Reading):
         return across, along
 
     @part
-    def multiply(
-        self,
-        a: Global,
-        b: Global,
-        loaded: Registers,
-        accumulators: Registers,
-        z: Int,
-        first: Int,
-        j: Int,
-    ) -> None:
+    def multiply(self, here: Step, loaded: Registers, accumulators: Registers) -> None:
         p, depth = self.p, self.depth
         row_of_a = ROW_LANES.task(threadIdx.x % WARP)[0]
-        for step in unroll(self.point.steps):
-            row = register_tensor(p.a.dtype, (depth,))
-            for deep in vectorize(depth):
-                at = p.a_at(z, row_of_a, first + step * self.step + deep)
-                row[deep] = get(a, *at)
-            for some, pair in unroll(grid(depth // AT_ONCE, self.width // 2)):
-                columns = register_tensor(p.a.dtype, (2 * AT_ONCE,))
-                for e in unroll(2 * AT_ONCE):
-                    deep = some * AT_ONCE + e // 4 * 2 + e % 2
-                    columns[e] = loaded[step, deep, pair * 2 + e // 2 % 2]
-                own_row = address(row, some * AT_ONCE)
-                mma_sync(address(columns, 0), own_row, address(accumulators, pair, 0))
+        row = register_tensor(p.a.dtype, (depth,))
+        for deep in vectorize(depth):
+            row[deep] = get(here.a, *p.a_at(here.z, row_of_a, here.first + deep))
+        for some, pair in unroll(grid(depth // AT_ONCE, self.width // 2)):
+            columns = register_tensor(p.a.dtype, (2 * AT_ONCE,))
+            for e in unroll(2 * AT_ONCE):
+                deep = some * AT_ONCE + e // 4 * 2 + e % 2
+                columns[e] = loaded[here.number, deep, pair * 2 + e // 2 % 2]
+            own_row = address(row, some * AT_ONCE)
+            mma_sync(address(columns, 0), own_row, address(accumulators, pair, 0))
 
     @part
     def store(self, accumulators: Registers, parts: Shared) -> None:

@@ -28,7 +28,7 @@ from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.cuda.small_m.latency import Latency
 from hidet.schedules.cuda.small_m.matmul import is_even, is_few
 from hidet.schedules.cuda.small_m.packed_weights import WORDS, PackedProduct, packed_product
-from hidet.schedules.cuda.small_m.reading import SmallM, small_m
+from hidet.schedules.cuda.small_m.reading import SmallM, Step, small_m
 from hidet.schedules.cuda.small_m.simt import ThreadReading
 from hidet.schedules.space import choice
 from hidet.schedules.unpacking import IN_WORD, UNPACKED, in_float32, number
@@ -98,25 +98,16 @@ class WordReading(ThreadReading):
         return loaded
 
     @part
-    def multiply(
-        self,
-        a: Global,
-        b: Global,
-        loaded: Registers,
-        accumulators: Registers,
-        z: Int,
-        first: Int,
-        j: Int,
-    ) -> None:
-        for step, i in unroll(grid(self.point.steps, self.rows)):
-            row = self.row_of(a, z, i, first + step * self.step)
+    def multiply(self, here: Step, loaded: Registers, accumulators: Registers) -> None:
+        for i in unroll(self.rows):
+            row = self.row_of(here, i)
             for piece in unroll(self.width):
                 for begin in static(range(0, self.depth, self.alike)):
-                    r = first + step * self.step + begin
-                    unit, base = self.p.unit_and_base(b, j + piece, r)
+                    r = here.first + begin
+                    unit, base = self.p.unit_and_base(here.b, here.j + piece, r)
                     total = cast(0.0, f32)
                     for deep in static(range(begin, begin + self.alike)):
-                        word = loaded[step, piece, deep // IN_WORD]
+                        word = loaded[here.number, piece, deep // IN_WORD]
                         total += (number(word, deep % IN_WORD) - base) * row[deep]
                     accumulators[i * self.width + piece] += unit * total
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from math import gcd
+from typing import Any
 
 from hidet.ir.expr import Value
 from hidet.ir.kernel import Module
@@ -70,6 +71,19 @@ class SmallM(Formed):
     def across(self) -> int:
         """Threads of a block that read different columns."""
         return self.threads // self.along
+
+
+@dataclass(frozen=True)
+class Step:
+    """Which elements a thread multiplies at a step: of matmul `z`, from row `first` of b and column
+    `j` on."""
+
+    number: Any
+    a: Global
+    b: Global
+    z: Any
+    first: Any
+    j: Any
 
 
 @dataclass(frozen=True)
@@ -136,17 +150,8 @@ class Reading(ABC):
         return loaded
 
     @abstractmethod
-    def multiply(
-        self,
-        a: Global,
-        b: Global,
-        loaded: Registers,
-        accumulators: Registers,
-        z: Int,
-        first: Int,
-        j: Int,
-    ) -> None:
-        """A part of kernels: a thread adds products of the loaded elements to its accumulators."""
+    def multiply(self, here: Step, loaded: Registers, accumulators: Registers) -> None:
+        """A part of kernels: a thread adds products of a step's elements to its accumulators."""
 
     @abstractmethod
     def store(self, accumulators: Registers, parts: Shared) -> None:
@@ -163,7 +168,9 @@ class Reading(ABC):
         for iteration in range(iterations):
             first = (split * iterations + iteration) * self.iteration_depth + along * self.depth
             loaded = self.read(b, z, first, j)
-            self.multiply(a, b, loaded, accumulators, z, first, j)
+            for step in unroll(self.point.steps):
+                here = Step(step, a, b, z, first + step * self.step, j)
+                self.multiply(here, loaded, accumulators)
 
     @property
     def columns(self) -> int:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from hidet.ir.expr import Value
 from hidet.lang import (
-    Global,
     Int,
     Registers,
     Shared,
@@ -21,7 +20,7 @@ from hidet.lang.cuda import threadIdx
 from hidet.lang.memory import get
 from hidet.mapping import col_spatial, spatial
 from hidet.schedules.cuda.lane_sums import LaneSums
-from hidet.schedules.cuda.small_m.reading import Reading
+from hidet.schedules.cuda.small_m.reading import Reading, Step
 from hidet.target import WARP
 
 LANES = (1, 2, 4, 8, 16)
@@ -60,31 +59,21 @@ class ThreadReading(Reading):
         return self.point.along >> len(self.lanes.distances)
 
     @part
-    def multiply(
-        self,
-        a: Global,
-        b: Global,
-        loaded: Registers,
-        accumulators: Registers,
-        z: Int,
-        first: Int,
-        j: Int,
-    ) -> None:
-        wide = self.p.wide
-        for step, i in unroll(grid(self.point.steps, self.rows)):
-            row = self.row_of(a, z, i, first + step * self.step)
+    def multiply(self, here: Step, loaded: Registers, accumulators: Registers) -> None:
+        for i in unroll(self.rows):
+            row = self.row_of(here, i)
             for number, v in unroll(grid(self.vectors, self.vector)):
                 deep, right = self.at(number, v)
-                value = cast(loaded[step, deep, right], wide)
+                value = cast(loaded[here.number, deep, right], self.p.wide)
                 accumulators[i * self.width + right] += row[deep] * value
 
     @part
-    def row_of(self, a: Global, z: Int, i: Int, first: Int) -> Registers:
-        """The elements of row i of a that a thread multiplies, from element `first` of k on."""
+    def row_of(self, here: Step, i: Int) -> Registers:
+        """The elements of row i of a that a thread multiplies at a step."""
         row = register_tensor(self.p.wide, (self.depth,))
         for deep in vectorize(self.depth):
-            at = self.p.a_at(z, i, first + deep)
-            row[deep] = cast(get(a, *at), self.p.wide)
+            at = self.p.a_at(here.z, i, here.first + deep)
+            row[deep] = cast(get(here.a, *at), self.p.wide)
         return row
 
     @part
