@@ -1,4 +1,4 @@
-"""Definitions with reductions on CUDA: the plan of their kernel, which `row_reduction.py` writes.
+"""Definitions with reductions on CUDA: the plan of their kernel, which `reduction.py` writes.
 
 The threads are split into groups of `width` that share a row: a whole block, a warp, or a single
 thread. A row is an index of the output axes that the reductions depend on; the group first computes
