@@ -13,7 +13,7 @@ from hidet.ir.expr import Var
 from hidet.ops.products.matmul import Linear, Matmul
 from hidet.options import options
 from hidet.schedules.base import candidates
-from hidet.schedules.cuda.lane_sums import LaneSums
+from hidet.schedules.cuda.lane_reduction import LaneReduction
 from hidet.schedules.cuda.small_m.matmul import (
     MatmulSmallM,
     MatmulSmallMWarps,
@@ -113,7 +113,7 @@ def test_each_element_of_b_is_read_once_by_whole_vectors(op, point):
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 6, 12, 32])
 def test_every_sum_ends_in_one_group_of_lanes(count):
-    lanes = LaneSums(count, (1, 2, 4, 8, 16))
+    lanes = LaneReduction(count, (1, 2, 4, 8, 16))
     halved = prod(2 for _, _, halved in lanes.steps if halved)
     assert lanes.held * halved == count
 

@@ -54,10 +54,10 @@ def reads(value: Expr) -> Iterator[Get]:
     return find(value, Get)
 
 
-def read_once(value: Expr, turning: Iterable[Var]) -> tuple[Var, ...]:
+def read_once(value: Expr, loop_vars: Iterable[Var]) -> tuple[Var, ...]:
     """The tensors of which a value at all places of some variables takes each element once, as far
     as can be told: by one read, whose index all of them are in."""
-    found, needed = dict.fromkeys(reads(value)), set(turning)
+    found, needed = dict.fromkeys(reads(value)), set(loop_vars)
     count = Counter(read.tensor for read in found)
     return tuple(
         read.tensor

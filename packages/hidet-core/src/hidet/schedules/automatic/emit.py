@@ -144,5 +144,5 @@ def free(reduce: AnyReduce) -> set[Var]:
 
 
 def unrolled(var: Var, count: int, body: Body) -> Body:
-    """`count` turns, written out."""
+    """A loop of `count` iterations, unrolled."""
     return (For(var, constant(count, i32), body, LoopKind.UNROLL),)

@@ -46,20 +46,20 @@ class Expansion:
                     index = tuple(visit(each) for each in node.index)
                     done[node] = self.element(node.grid, index)
                 else:
-                    done[node] = turning(node.map_children(visit))
+                    done[node] = simplified(node.map_children(visit))
             return done[node]
 
         return visit(e)
 
 
-def turning(e: Expr) -> Expr:
+def simplified(e: Expr) -> Expr:
     """A reduction without the variables that have one value; without any it is what it reduces."""
     if not isinstance(e, Reduce) or 1 not in e.extents:
         return e
     pairs = list(zip(e.vars, e.extents, strict=True))
     value = substitute(e.value, {var: Const(0, i32) for var, size in pairs if size == 1})
-    kept = [(var, size) for var, size in pairs if size != 1]
-    if not kept:
+    remaining = [(var, size) for var, size in pairs if size != 1]
+    if not remaining:
         return value
-    names, extents = zip(*kept, strict=True)
+    names, extents = zip(*remaining, strict=True)
     return Reduce(names, extents, value, e.how)

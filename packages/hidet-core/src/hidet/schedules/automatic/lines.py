@@ -20,7 +20,7 @@ def line_count(stage: ScanStage | ScatterStage) -> Size:
     if isinstance(stage, ScanStage):
         sizes = shape_of(stage.out)
         return product([size for axis, size in enumerate(sizes) if axis != stage.scan.axis])
-    return product([extent for var, extent in ranges(stage) if var in apart(stage)])
+    return product([extent for var, extent in ranges(stage) if var in independent(stage)])
 
 
 def line(stage: ScanStage | ScatterStage, number: Expr) -> Body:
@@ -43,13 +43,13 @@ def scan_line(stage: ScanStage, number: Expr) -> Body:
 
 
 def scatter_line(stage: ScatterStage, number: Expr) -> Body:
-    """The updates that may meet, in order: all those that agree on the axes updates keep apart."""
-    separate = [(var, extent) for var, extent in ranges(stage) if var in apart(stage)]
-    together = [(var, extent) for var, extent in ranges(stage) if var not in apart(stage)]
-    fixed = unravel(number, [extent for _, extent in separate])
-    known = dict(zip((var for var, _ in separate), fixed, strict=True))
+    """The updates that may meet, in order: those that agree on the axes of independent updates."""
+    outer = [(var, extent) for var, extent in ranges(stage) if var in independent(stage)]
+    inner = [(var, extent) for var, extent in ranges(stage) if var not in independent(stage)]
+    fixed = unravel(number, [extent for _, extent in outer])
+    known = dict(zip((var for var, _ in outer), fixed, strict=True))
     body: Body = tuple(each for update in stage.updates for each in updated(update))
-    for var, extent in reversed(together):
+    for var, extent in reversed(inner):
         body = (For(var, wrap(extent), body),)
     return tuple(substitute(each, known) for each in body)
 
@@ -67,7 +67,7 @@ def ranges(stage: ScatterStage) -> list[tuple[Var, int | Expr]]:
     return list(zip(stage.scatter.vars, stage.scatter.extents, strict=True))
 
 
-def apart(stage: ScatterStage) -> set[Expr]:
+def independent(stage: ScatterStage) -> set[Expr]:
     """The variables that an index of every target moves with: updates that differ never meet."""
     names = set(stage.scatter.vars)
     if stage.scatter.rule == "set_one":

@@ -39,13 +39,13 @@ class MapStage:
     also: tuple[tuple[Var, Expr], ...] = ()
     """Other results of the same shape, with their values at the same index."""
     sizes: tuple[Size, ...] | None = None
-    """What the variables turn through, if not the axes of `out`."""
+    """The extents of the variables, if not the axes of `out`."""
     place: tuple[Expr, ...] | None = None
     """Where in `out` an element goes, if not at the variables themselves."""
 
     @property
     def shape(self) -> tuple[Size, ...]:
-        """How far each variable turns."""
+        """The extent of each variable."""
         return shape_of(self.out) if self.sizes is None else self.sizes
 
     @property
@@ -138,11 +138,11 @@ class Use:
 
     @property
     def repeats(self) -> bool:
-        """Whether the same element is read again in another turn of the loops around."""
+        """Whether the same element is read again in another iteration of the loops around."""
         return bool(set(self.loops) - set(variables(self.index)))
 
     @property
-    def turns(self) -> bool:
+    def sums_over(self) -> bool:
         """Whether a reduction around reads several elements."""
         return bool(set(self.reduced) & set(variables(self.index)))
 
@@ -261,10 +261,10 @@ class Planner:
             return True
         if not reduces and not contains(value, Math):
             return False
-        if any(use.repeats and (use.turns or (use.reduced and not reduces)) for use in places):
+        if any(use.repeats and (use.sums_over or (use.reduced and not reduces)) for use in places):
             return True
         if any(self.rows(grid, use).intersection(use.reduced) for use in places):
-            return True  # each turn of a reduction would need reductions of its own
+            return True  # each iteration of a reduction would need reductions of its own
         again = len(places) > 1 or any(use.repeats for use in places)
         return bool(reduces) and again and not all(self.hoistable(grid, use) for use in places)
 
@@ -361,8 +361,8 @@ def uses(order: list[Grid]) -> dict[Grid, list[Use]]:
             return
         seen.add((e, loops))
         if isinstance(e, Reduce | ArgReduce):
-            turns = turning(e.vars, e.extents)
-            visit(e.value, loops + turns, reduced + turns)
+            looped = looping(e.vars, e.extents)
+            visit(e.value, loops + looped, reduced + looped)
             return
         if isinstance(e, At):
             use = Use(e.index, loops, reduced)
@@ -377,13 +377,13 @@ def uses(order: list[Grid]) -> dict[Grid, list[Use]]:
     for grid in order:
         match grid:
             case Computed(vars=names, shape=shape, value=value):
-                visit(value, turning(names, shape), ())
+                visit(value, looping(names, shape), ())
             case Scatter(vars=names, extents=extents, index=index, value=value):
                 for e in (*index, value):
-                    visit(e, turning(names, extents), ())
+                    visit(e, looping(names, extents), ())
     return found
 
 
-def turning(names: tuple[Var, ...], extents: tuple[Size, ...]) -> tuple[Var, ...]:
-    """The variables of loops that turn more than once."""
+def looping(names: tuple[Var, ...], extents: tuple[Size, ...]) -> tuple[Var, ...]:
+    """The variables of loops with more than one iteration."""
     return tuple(var for var, size in zip(names, extents, strict=True) if size != 1)

@@ -12,7 +12,7 @@ from hidet.schedules.automatic.cpu import choose as cpu
 from hidet.schedules.automatic.cpu.pieces import in_pieces
 from hidet.schedules.automatic.cuda import choose as cuda
 from hidet.schedules.automatic.plan import MapStage, PieceStage, ScanStage, Stage, plan
-from hidet.schedules.automatic.split import spread_out
+from hidet.schedules.automatic.split import split_reductions
 from hidet.target import Target
 
 
@@ -21,7 +21,7 @@ def automatic_schedule(
 ) -> Module:
     """Kernels that compute `outputs` from `inputs`, one for each stage."""
     planned = plan(list(inputs), list(outputs))
-    planned = spread_out(planned, target) if target.kind == "cuda" else in_pieces(planned)
+    planned = split_reductions(planned, target) if target.kind == "cuda" else in_pieces(planned)
     emit = cuda.stage_kernel if target.kind == "cuda" else cpu.stage_kernel
     tensors = [*planned.inputs, *planned.outputs, *planned.workspaces]
     kernels = []

@@ -28,7 +28,7 @@ STEP = 2048
 """Neighbouring elements that the threads of a block read at once."""
 
 
-def spread_out(plan: Plan, target: Target) -> Plan:
+def split_reductions(plan: Plan, target: Target) -> Plan:
     """The plan with every such reduction in two stages."""
     stages: list[Stage] = []
     workspaces = list(plan.workspaces)
@@ -48,14 +48,14 @@ def split(stage: MapStage, target: Target) -> tuple[MapStage, MapStage] | None:
     extents = [constant_size(size) or 0 for size in reduce.extents]
     columns = choose_columns(stage, [reduce], target)
     outputs = prod(constant_size(size) or 0 for size in stage.shape)
-    width, together, wanted = 1, 1, BLOCKS * target.cores
+    width, cluster, wanted = 1, 1, BLOCKS * target.cores
     if columns is not None:  # a large block for each multiprocessor is as good
-        width, together, wanted = columns.width, columns.blocks, target.cores
+        width, cluster, wanted = columns.width, columns.blocks, target.cores
     blocks = -(-outputs // width)
     each = prod(extents) * width
-    enough = columns is not None and on_most(blocks * together, target)
+    enough = columns is not None and on_most(blocks * cluster, target)
     parts = min(wanted // max(1, blocks), each // PART)
-    if enough or parts < 2 or each // together < 2 * LEAST:
+    if enough or parts < 2 or each // cluster < 2 * LEAST:
         return None
     axis = next((a for a, n in enumerate(extents) if n >= parts), extents.index(max(extents)))
     step = 1 if axis != len(extents) - 1 else STEP if columns is None else 4 * columns.deep
@@ -82,8 +82,8 @@ def in_parts(stage: MapStage, reduce: Reduce, axis: int, chunk: int) -> tuple[Ma
     """The two stages, the reduction's `axis` in runs of `chunk`."""
     total = constant_size(reduce.extents[axis]) or 0
     count = -(-total // chunk)
-    kept = Var(f"parts_of_{stage.out.name}", TensorType(reduce.dtype, (count, *stage.shape)))
-    part, inside, again = Var("part", i32), Var("inside", i32), Var("part", i32)
+    partials = Var(f"parts_of_{stage.out.name}", TensorType(reduce.dtype, (count, *stage.shape)))
+    part, inside, number = Var("part", i32), Var("inside", i32), Var("part", i32)
     place = part * chunk + inside
     value: Expr = substitute(reduce.value, {reduce.vars[axis]: place})
     if total % chunk:
@@ -91,6 +91,6 @@ def in_parts(stage: MapStage, reduce: Reduce, axis: int, chunk: int) -> tuple[Ma
     names = (*reduce.vars[:axis], inside, *reduce.vars[axis + 1 :])
     extents = (*reduce.extents[:axis], chunk, *reduce.extents[axis + 1 :])
     first = Reduce(names, extents, value, reduce.how)
-    combined = Reduce((again,), (count,), Get(kept, (again, *stage.vars)), reduce.how)
+    combined = Reduce((number,), (count,), Get(partials, (number, *stage.vars)), reduce.how)
     second = replaced(stage.value, {reduce: combined})
-    return MapStage(kept, (part, *stage.vars), first), MapStage(stage.out, stage.vars, second)
+    return MapStage(partials, (part, *stage.vars), first), MapStage(stage.out, stage.vars, second)

@@ -70,10 +70,10 @@ class ClusterPartials:
     def add(self, end: Epilogue, z: Int, split: Int, top: Int, left: Int) -> None:
         """Add up part `split` of the tile at `top`, `left` for the epilogue. The cluster has to
         synchronise before that, and once more before the first block ends."""
-        across, together = self.block[1] // self.lanes, self.threads * self.slices
+        across, participants = self.block[1] // self.lanes, self.threads * self.slices
         pieces = self.block[0] * across
-        exact = pieces % together == 0
-        for step in range(-(-pieces // together)):
+        exact = pieces % participants == 0
+        for step in range(-(-pieces // participants)):
             number = (step * self.slices + split) * self.threads + threadIdx.x
             if True if exact else number < pieces:
                 row, column = number // across, number % across * self.lanes

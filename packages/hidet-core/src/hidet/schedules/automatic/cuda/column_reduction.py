@@ -14,7 +14,7 @@ from hidet.schedules.automatic.cuda.cluster_exchange import exchange_type
 from hidet.schedules.automatic.cuda.grid import THREAD, write
 from hidet.schedules.automatic.cuda.reduce_across import Across, add_up
 from hidet.schedules.automatic.emit import Accumulator, joined
-from hidet.schedules.cuda.lane_sums import LaneSums
+from hidet.schedules.cuda.lane_reduction import LaneReduction
 from hidet.target import WARP
 from hidet.types import Scope, TensorType
 
@@ -34,7 +34,9 @@ class ColumnReduction(Across):
         of = TensorType(reduce.value.dtype, (self.shape.lanes,), Scope.REGISTER)
         self.own = Var(f"partial{number}", of)
         distances = tuple(lane for lane in LANES if lane >= self.shape.across)
-        self.lane_sums = LaneSums(self.shape.lanes, distances, partial(joined, reduce.how))
+        self.lane_reduction = LaneReduction(
+            self.shape.lanes, distances, partial(joined, reduce.how)
+        )
 
     @property
     def received_bytes(self) -> int:
@@ -59,12 +61,12 @@ class ColumnReduction(Across):
     def combine(self, own: Registers) -> None:
         """Combine the partial results of the threads of each column: in a warp, then in the order
         of warps, then of the blocks of a cluster, which send them to each other."""
-        shape, sums, last = self.shape, self.lane_sums, self.last
+        shape, lanes, last = self.shape, self.lane_reduction, self.last
         parts = shared_tensor(own.dtype, (shape.threads // WARP, shape.width))
-        sums.add(own)
-        if shape.across * shape.lanes // sums.held == WARP or self.has_results:
-            for v in vectorize(sums.held):
-                column = self.work.across * shape.lanes + sums.first(threadIdx.x) + v
+        lanes.reduce(own)
+        if shape.across * shape.lanes // lanes.held == WARP or self.has_results:
+            for v in vectorize(lanes.held):
+                column = self.work.across * shape.lanes + lanes.first(threadIdx.x) + v
                 parts[threadIdx.x // WARP, column] = own[v]
         syncthreads()
         done = None if last else shared_tensor(own.dtype, shape.width)
@@ -86,7 +88,7 @@ class ColumnReduction(Across):
     @property
     def has_results(self) -> Expr:
         """Whether a lane has results of its warp."""
-        return self.shape.across * self.shape.lanes // self.lane_sums.held > THREAD % WARP
+        return self.shape.across * self.shape.lanes // self.lane_reduction.held > THREAD % WARP
 
     @property
     def has_column(self) -> Expr | bool:

@@ -27,7 +27,7 @@ NARROW = 8
 """Threads side by side where columns are few: 128 bytes, a line of the caches."""
 SHALLOW = 16
 """Elements below which one thread takes a whole column."""
-TOGETHER = 1024
+RESIDENT_THREADS = 1024
 """Threads of a multiprocessor at a time."""
 FEW = 4
 """Rows of a thread below which more threads would wait for each other longer than they read."""
@@ -55,7 +55,7 @@ class ColumnShape:
     @property
     def min_blocks(self) -> int:
         """Blocks that a multiprocessor is to hold at a time."""
-        return TOGETHER // max(self.threads, THREADS)
+        return RESIDENT_THREADS // max(self.threads, THREADS)
 
     @property
     def participants(self) -> int:
@@ -71,7 +71,7 @@ class ColumnShape:
 def choose_columns(stage: MapStage, reduces: list[AnyReduce], target: Target) -> ColumnShape | None:
     """The shape, if neighbouring outputs read neighbouring elements and a column's are apart."""
     real = [var for var, size in zip(stage.vars, stage.shape, strict=True) if size != 1]
-    if not real or 0 in stage.shape or not all(walks_down(each, real[-1]) for each in reduces):
+    if not real or 0 in stage.shape or not all(reads_down(each, real[-1]) for each in reduces):
         return None
     needed = set().union(*(free(each) for each in reduces))
     inner = tuple(var for var in real if var not in needed)
@@ -85,13 +85,13 @@ def choose_columns(stage: MapStage, reduces: list[AnyReduce], target: Target) ->
     chunks = known_product([sizes[var] for var in columns]) // lanes
     across = min(power(chunks), THREADS if shallow else ACROSS)
     deep = 1 if shallow else THREADS // across
-    alone = ColumnShape(tuple(outer), tuple(columns), inner, lanes, across, deep)
+    by_block = ColumnShape(tuple(outer), tuple(columns), inner, lanes, across, deep)
     around = known_product([sizes[var] for var in outer])
-    return alone if shallow else distribution(alone, chunks, around, deepest, target)
+    return by_block if shallow else over_more_blocks(by_block, chunks, around, deepest, target)
 
 
-def distribution(
-    alone: ColumnShape, chunks: int, around: int, deepest: int, target: Target
+def over_more_blocks(
+    by_block: ColumnShape, chunks: int, around: int, deepest: int, target: Target
 ) -> ColumnShape:
     """The same over more multiprocessors, if there are few columns: narrower blocks, of as many
     threads as find rows to read, and then as many in a cluster.
@@ -101,24 +101,24 @@ def distribution(
     Where a multiprocessor has a place for a block of the next kernel beside its own, that may begin
     from the start on: each finds as many places then.
     """
-    if -(-chunks // alone.across) * around >= 2 * target.cores:
-        return replace(alone, pdl_trigger=PdlTrigger.END)
-    across = min(alone.across, NARROW)
+    if -(-chunks // by_block.across) * around >= 2 * target.cores:
+        return replace(by_block, pdl_trigger=PdlTrigger.END)
+    across = min(by_block.across, NARROW)
     tiles = -(-chunks // across) * around
     large = tiles <= 2 * target.cores and deepest * across >= FEW * LARGE
     threads = LARGE if large else THREADS
     rows = deepest * across // threads
     if rows < FEW:
-        return alone
+        return by_block
     blocks, most = 1, min(target.max_blocks_per_cluster, rows // FEW)
     while 2 * blocks <= most and not on_most(tiles * blocks, target):
         blocks *= 2
     if 2 < blocks <= target.max_blocks_per_cluster // 2:  # smaller ones lie more evenly
         blocks, threads = 2 * blocks, threads // 2
-    beside = 2 * tiles * blocks <= target.cores * (TOGETHER // threads) and blocks <= PAIR
+    beside = 2 * tiles * blocks <= target.cores * (RESIDENT_THREADS // threads) and blocks <= PAIR
     pdl_trigger = PdlTrigger.START if beside else PdlTrigger.END
     return replace(
-        alone, across=across, deep=threads // across, blocks=blocks, pdl_trigger=pdl_trigger
+        by_block, across=across, deep=threads // across, blocks=blocks, pdl_trigger=pdl_trigger
     )
 
 
@@ -127,7 +127,7 @@ def on_most(blocks: int, target: Target) -> bool:
     return 3 * blocks >= 2 * target.cores
 
 
-def walks_down(reduce: AnyReduce, last: Var) -> bool:
+def reads_down(reduce: AnyReduce, last: Var) -> bool:
     """Whether the next element is one step along `last`, and not one step of the reduction."""
     if not isinstance(reduce, Reduce) or last not in free(reduce):
         return False

@@ -54,23 +54,25 @@ class Distribution:
     @part
     def each(self, element: Element) -> None:
         """`element(index, slot, resident)` for all of them; `slot` is its place in `resident`."""
-        rounds, together, chunks = self.iterations()
-        for outer in rounds:
-            for step in unroll(together):
-                if chunks is None or self.chunk(outer * together + step) < chunks:
+        outer_loop, unrolled, chunks = self.iterations()
+        for outer in outer_loop:
+            for step in unroll(unrolled):
+                if chunks is None or self.chunk(outer * unrolled + step) < chunks:
                     for v in vectorize(self.lanes):
-                        self.one(element, outer * together + step, v)
+                        self.one(element, outer * unrolled + step, v)
 
     def iterations(self) -> tuple[Range | Static, int, Size | None]:
         """The loop, how many iterations it unrolls, and where elements end, if inside of one."""
         chunks = product(self.chunked) if self.stop is None else self.stop * self.width
         iterations = ceil_div(chunks, self.width) - self.start
-        together = (
+        unrolled = (
             iterations if isinstance(iterations, int) and iterations <= self.most else self.few
         )
-        whole = is_multiple(chunks - self.start * self.width, self.width * together)
-        rounds = static((0,)) if iterations == together else span(ceil_div(iterations, together))
-        return rounds, together, None if whole else chunks
+        whole = is_multiple(chunks - self.start * self.width, self.width * unrolled)
+        outer_loop = (
+            static((0,)) if iterations == unrolled else span(ceil_div(iterations, unrolled))
+        )
+        return outer_loop, unrolled, None if whole else chunks
 
     def chunk(self, step: Expr) -> Expr:
         """Which neighbours a thread takes in an iteration."""

@@ -11,7 +11,7 @@ from hidet.lang import Int, Shared, part, shared_tensor, static, unroll
 from hidet.lang.cuda import syncthreads, threadIdx
 from hidet.schedules.automatic.cuda.grid import write
 from hidet.schedules.automatic.emit import Accumulator
-from hidet.schedules.cuda.lane_sums import exchanged
+from hidet.schedules.cuda.lane_reduction import exchanged
 from hidet.target import WARP
 
 

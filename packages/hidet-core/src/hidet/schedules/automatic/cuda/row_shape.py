@@ -39,7 +39,7 @@ ELEMENTS = 32
 """Elements of a long row that a thread takes, if it makes several passes over the row."""
 MOST_THREADS = 1024
 """Threads of a row that is one block's."""
-ALONE = 512
+SHARED_SM = 512
 """Threads of a block from which on several smaller ones may be better."""
 THREADS = 256
 """Threads of a block that shares a row with others."""
@@ -70,7 +70,7 @@ def choose_shape(stage: MapStage, reduces: list[AnyReduce]) -> RowShape:
 def over_cluster(shape: RowShape, elements: int, target: Target) -> RowShape | None:
     """The same for a row of `elements` that the blocks of a cluster share; None for short ones."""
     most = target.max_blocks_per_cluster
-    if shape.width <= ALONE or most == 1:
+    if shape.width <= SHARED_SM or most == 1:
         return None
     width = threads_of(elements)
     blocks = min(most, width // THREADS)

@@ -227,8 +227,8 @@ class Rows(Reduction):
         if len(self.passes) > 1 or iterations > MOST_UNROLLED:
             return ()
         sizes = self.sizes | dict(zip(self.passes[0].vars, self.passes[0].extents, strict=True))
-        turning = (*self.shape.row_vars, *self.passes[0].vars)
-        return read_once(self.passes[0].value, [var for var in turning if sizes[var] != 1])
+        loop_vars = (*self.shape.row_vars, *self.passes[0].vars)
+        return read_once(self.passes[0].value, [var for var in loop_vars if sizes[var] != 1])
 
     def early(self) -> tuple[Var, ...]:
         return tuple(each.tensor for each in self.resident.prefetched) if self.resident else ()

@@ -29,7 +29,7 @@ THREADS = 1024
 """Threads of a block."""
 RESIDENT = 1
 """Blocks of a multiprocessor at a time."""
-TOGETHER = 2
+STAGES_AT_ONCE = 2
 """Stages that are written before others take their place: their operands, such as weights along
 the row, are in flight together."""
 
@@ -72,9 +72,9 @@ def choose_shared_memory(found: Rows, target: Target) -> SharedMemoryRows | None
         most = target.cores_in_clusters(blocks) * RESIDENT // blocks
         at_once = -(-rows // -(-rows // max(1, most)))  # as many rows for each
         shape = replace(found.shape, width=THREADS * blocks, blocks=blocks, at_once=at_once)
-        stream = SharedMemoryRows(found, shape, room, RESIDENT)
-        if is_deep(stream.pipeline, stream.stages_per_row):
-            return stream if most < rows else None
+        rows_in_shared = SharedMemoryRows(found, shape, room, RESIDENT)
+        if is_deep(rows_in_shared.pipeline, rows_in_shared.stages_per_row):
+            return rows_in_shared if most < rows else None
         blocks *= 2
     return None
 
@@ -107,8 +107,8 @@ class SharedMemoryRows(PipelinedRows):
         """Write the row's elements; the next copies go to stages that are done, a few at once."""
         if not self.inner:
             Rows.write(self, row)
-        for start in static(range(0, self.stages_per_row, TOGETHER)):
-            stop = min(start + TOGETHER, self.stages_per_row)
+        for start in static(range(0, self.stages_per_row, STAGES_AT_ONCE)):
+            stop = min(start + STAGES_AT_ONCE, self.stages_per_row)
             if self.inner:
                 self.stages(start, stop).each(partial(self.put, row))
             for stage in static(range(start, stop)):

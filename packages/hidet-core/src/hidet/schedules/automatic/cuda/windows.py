@@ -36,19 +36,20 @@ LARGEST = 64
 class Row:
     """What the windows of a thread's neighbours read of one row of an operand.
 
-    For output `v` and place `w` along the window that is element `first + v * step + w * apart`
-    beyond `lanes * step` times the thread's number along its row.
+    For output `v` and place `w` along the window that is element
+    `first + v * stride + w * dilation` beyond `lanes * stride` times the thread's number along its
+    row.
     """
 
     read: Get
     first: int
-    step: int
-    apart: int
+    stride: int
+    dilation: int
     extent: int
 
     def reach(self, lanes: int) -> int:
         """Elements from the first to the last one."""
-        return (lanes - 1) * self.step + (self.extent - 1) * self.apart + 1
+        return (lanes - 1) * self.stride + (self.extent - 1) * self.dilation + 1
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ def choose_windows(stage: MapStage, reduces: list[AnyReduce], target: Target) ->
             return None
         rows[reduce] = found
     each = [row for found in rows.values() for row in found]
-    widest = max(row.step * row.read.dtype.nbytes for row in each)
+    widest = max(row.stride * row.read.dtype.nbytes for row in each)
     lanes = ACCESS_BYTES // max(widest, stage.out.dtype.nbytes)
     lanes = whole_lanes(1 << max(0, lanes.bit_length() - 1), stage.shape[-1])
     while lanes > 1 and total // lanes < target.cores * THREADS:
@@ -105,10 +106,10 @@ def row_of(read: Get, last: Var, along: Var, extent: int) -> Row | None:
     `last` and `along`."""
     *outer, column = read.index
     form = dict(Terms().form(column))
-    first, step, apart = form.pop((), 0), form.pop((last,), 0), form.pop((along,), 0)
-    if form or step < 1 or apart < 0 or {last, along} & set(variables(outer)):
+    first, step, dilation = form.pop((), 0), form.pop((last,), 0), form.pop((along,), 0)
+    if form or step < 1 or dilation < 0 or {last, along} & set(variables(outer)):
         return None
-    return Row(read, first, step, apart, extent)
+    return Row(read, first, step, dilation, extent)
 
 
 def windows_kernel(stage: MapStage, name: str, params: tuple[Var, ...], windows: Windows) -> Kernel:
@@ -153,7 +154,7 @@ def one_row(
         own = Var(
             f"{row.read.tensor.name}_row", TensorType(row.read.dtype, (reach,), Scope.REGISTER)
         )
-        loaded[row.read] = Load(own, (lane * row.step + along * row.apart,))
+        loaded[row.read] = Load(own, (lane * row.stride + along * row.dilation,))
         yield Declare(own)
         start = tuple(substitute(e, prefetched) for e in row.read.index)
         for at, width in accesses(row.first, row.first + reach, aligned(row, lanes)):
@@ -172,7 +173,7 @@ def aligned(row: Row, lanes: int) -> int:
     whole = whole_lanes(
         ACCESS_BYTES // max(2, row.read.dtype.nbytes), shape_of(row.read.tensor)[-1]
     )
-    return gcd(whole, lanes * row.step)
+    return gcd(whole, lanes * row.stride)
 
 
 def vector(lane: Var, lanes: int, body: Body) -> Body:

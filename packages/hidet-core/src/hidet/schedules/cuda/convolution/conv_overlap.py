@@ -48,7 +48,11 @@ from hidet.schedules.contraction import names_of
 from hidet.schedules.convolution import has_channels
 from hidet.schedules.cuda.convolution.overlap import LINE, Overlap, overlap_of, overlaps
 from hidet.schedules.cuda.convolution.overlap_lines import IN_FLIGHT, PlaneLines, Taps
-from hidet.schedules.cuda.convolution.overlap_products import APART, LINE_BYTES, WindowProducts
+from hidet.schedules.cuda.convolution.overlap_products import (
+    LINE_BYTES,
+    PADDING_LINES,
+    WindowProducts,
+)
 from hidet.schedules.cuda.tiles.mma import by_tensor_cores
 from hidet.schedules.cuda.warpgroups.barriers import FULL, Pipeline, begin, pipeline_of
 from hidet.schedules.cuda.warpgroups.groups import PIECE
@@ -67,7 +71,7 @@ PRODUCERS = WARPGROUP
 """Threads beside those that multiply, which load lines."""
 ALL, NEVER = 0xFFFFFFFF, 0x7FFFFFFF
 """All lanes of a warp; the number of an iteration that never comes."""
-TOGETHER = 1
+CONSUMERS_BARRIER = 1
 """The barrier of those who multiply."""
 MOST_RESIDENT = 4
 """Blocks that a multiprocessor holds at most."""
@@ -97,7 +101,7 @@ class OverlapTile:
 
     def length(self, p: Overlap) -> int:
         """Lines of a plane that a tile's windows read."""
-        return self.block[0] + p.behind
+        return self.block[0] + p.last_line
 
     @property
     def registers(self) -> int:
@@ -106,7 +110,9 @@ class OverlapTile:
 
     def shared_bytes(self, p: Overlap) -> int:
         """The weight, the lines, what is about to be written, and the barriers."""
-        lines = p.k // LINE * (self.columns + APART) + self.stages * p.planes * self.length(p)
+        lines = p.k // LINE * (self.columns + PADDING_LINES) + self.stages * p.planes * self.length(
+            p
+        )
         staged = self.consumers // WARP * 16 * (64 + 8) * p.c.dtype.nbytes
         return lines * LINE_BYTES + staged + 2 * 8 * self.stages
 
@@ -127,17 +133,17 @@ class OverlapTile:
     def cycles(self, p: Overlap, target: Target, each: int) -> float:
         """How long a multiprocessor takes for so many tiles; its blocks are in each other's way.
         Where one is alone there, nothing else goes on in a part of its products."""
-        taken = target.measured.wgmma
+        times = target.measured.wgmma
         lines = (
             p.planes
             * self.length(p)
-            * (taken.staged_vector + taken.gathered_channel * estimated(p.op.each))
+            * (times.staged_vector + times.gathered_channel * estimated(p.op.each))
         )
-        pieces = prod(self.block) / PIECE**2 * taken.overlap_block
+        pieces = prod(self.block) / PIECE**2 * times.overlap_block
         if self.resident(p, target) == 1:
-            pieces += UNCOVERED * 2 * prod(self.block) * p.k / taken.rate
+            pieces += UNCOVERED * 2 * prod(self.block) * p.k / times.rate
         return (
-            each * (lines + pieces) * (taken.serial_stages if self.stages == 1 and each > 1 else 1)
+            each * (lines + pieces) * (times.serial_stages if self.stages == 1 and each > 1 else 1)
         )
 
     def work(self, op: Conv, target: Target) -> Work:
@@ -188,7 +194,7 @@ def overlapped(name: str, p: Overlap, point: OverlapTile, target: Target) -> Mod
             attr.cuda_grid_dim = (minimum(tiles, persistent), across)
             attr.cuda_block_dim = point.threads
             attr.cuda_min_blocks = point.resident(p, target)
-            taps = shared_tensor(dtype, (p.k // LINE, columns + APART, LINE))
+            taps = shared_tensor(dtype, (p.k // LINE, columns + PADDING_LINES, LINE))
             lines = shared_tensor(dtype, (stages, p.planes, length, LINE))
             staged = shared_tensor(dtype, staging_shape(point.consumers // WARP))
             epilogue = sums_to(staged, bias, c, p, columns, f32 if p.bias else None, None)
@@ -200,7 +206,7 @@ def overlapped(name: str, p: Overlap, point: OverlapTile, target: Target) -> Mod
                 weight = Taps(p, b, p.k // LINE * columns, left)
                 weight.load(taps, threadIdx.x, point.consumers)
                 fence_proxy_async("shared::cta")
-                barrier_sync(TOGETHER, point.consumers)
+                barrier_sync(CONSUMERS_BARRIER, point.consumers)
                 multiply_tiles(point, products, pipe, epilogue, accumulators, a, left)
             else:
                 for tile in range(blockIdx.x, tiles, gridDim.x):

@@ -53,9 +53,9 @@ class Patches:
     def fits(self, op: Conv, target: Target) -> bool:
         """Whether neighbours are one access, rows share what is read, and all has registers."""
         patch = Reading(Depthwise(op), self.each, self.rows)
-        kept = self.each * self.rows + patch.reach + patch.live
+        registers_needed = self.each * self.rows + patch.reach + patch.live
         whole = self.each * op.x.dtype.nbytes <= ACCESS_BYTES
-        return whole and patch.shares and kept <= MOST_REGISTERS
+        return whole and patch.shares and registers_needed <= MOST_REGISTERS
 
     def work(self, op: Conv, target: Target) -> Work:
         """Whole threads; an access costs as a few sums do."""

@@ -65,8 +65,10 @@ class Vectors:
         enough = self.across == 2 or self.across * self.lanes(op) < 2 * estimated(
             op.weight.shape[0]
         )
-        kept = self.each * self.rows + self.patch(op).reach
-        return enough and self.patch(op).shares and kept * self.lanes(op) <= MOST_REGISTERS
+        registers_needed = self.each * self.rows + self.patch(op).reach
+        return (
+            enough and self.patch(op).shares and registers_needed * self.lanes(op) <= MOST_REGISTERS
+        )
 
     def work(self, op: Conv, target: Target) -> Work:
         """Whole threads; loads and sums cost alike, as do the weight's; a wait for each of them,
@@ -75,11 +77,11 @@ class Vectors:
         down, across = -(-estimated(d.out[0]) // self.rows), -(-estimated(d.out[1]) // self.each)
         blocks = -(-estimated(d.images) * down * across // (self.threads // self.across))
         blocks *= -(-estimated(d.channels) // (self.across * lanes))
-        taken = len(patch.needed) * patch.reach * (lanes + 8)
-        taken += len(d.taps) * self.each * self.rows * lanes
+        operations = len(patch.needed) * patch.reach * (lanes + 8)
+        operations += len(d.taps) * self.each * self.rows * lanes
         registers = lanes * (self.each * self.rows + patch.reach) + 32
         waits = 2 if estimated(d.channels) % (self.across * lanes) == 0 else 3
-        return STEPS.work(d, taken + 60, blocks, self.threads, registers, waits, target)
+        return STEPS.work(d, operations + 60, blocks, self.threads, registers, waits, target)
 
 
 @schedule_for(

@@ -62,8 +62,8 @@ class Overlap(ChannelsLast):
         """Rows of a window, and the lines that each needs, in pairs; pixels beside it are
         multiplied by zero."""
         high, wide = numbers(self.op.window)
-        together = max(PAIR, self.lines)
-        return high, -(-(wide + self.shift) // (self.pixels * together)) * together
+        multiple = max(PAIR, self.lines)
+        return high, -(-(wide + self.shift) // (self.pixels * multiple)) * multiple
 
     @cached_property
     def planes(self) -> int:
@@ -92,7 +92,7 @@ class Overlap(ChannelsLast):
         return self.window[0] * self.window[1] * LINE
 
     @property
-    def behind(self) -> int:
+    def last_line(self) -> int:
         """Lines from the first one of a window to its last one, in one plane."""
         high, wide = self.window
         return (high - 1) // self.op.stride[0] * self.across + wide // self.lines - 1

@@ -25,7 +25,7 @@ from hidet.schedules.cuda.warpgroups.operand import step_of
 from hidet.target import WARP, WARPGROUP
 
 LINE_BYTES = 16
-APART = 1
+PADDING_LINES = 1
 """Lines between those of the weight of one place of the window, so that lines of places side by
 side lie in different banks."""
 
@@ -43,7 +43,7 @@ class WindowProducts:
     taps: Shared
     """The weight, by line of a window and column."""
 
-    def ahead(self, row: int, number: int) -> int:
+    def offset_bytes(self, row: int, number: int) -> int:
         """How many bytes a window's line is behind its first one."""
         plane, line = self.p.line(row, number)
         return (plane * self.length + line) * LINE_BYTES
@@ -62,7 +62,10 @@ class WindowProducts:
             accumulators[v] = 0.0
         wgmma_fence(accumulators)
         for step, (row, number) in static(enumerate(pairs)):
-            here, there = one.advance(self.ahead(row, number)), two.advance(step * PAIR * pitch)
+            here, there = (
+                one.advance(self.offset_bytes(row, number)),
+                two.advance(step * PAIR * pitch),
+            )
             wgmma(here, there, accumulators, f"m64n{self.columns}k{step_of(self.lines.dtype)}")
         wgmma_commit_group()
         wgmma_wait_group(0, accumulators)

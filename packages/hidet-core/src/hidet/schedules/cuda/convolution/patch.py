@@ -75,9 +75,9 @@ class Steps:
     ) -> Work:  # fmt: skip
         """`blocks` of threads that each take so many steps, and wait for memory so often."""
         resident = target.resident_blocks(threads, 0, registers)
-        crowd = min(blocks / target.cores, resident) * threads
-        rounds = waits + steps / self.alone * (1 + crowd / self.beside)
+        resident_threads = min(blocks / target.cores, resident) * threads
+        latencies = waits + steps / self.alone * (1 + resident_threads / self.beside)
         flops = 2.0 * blocks * threads * steps
         return Work(
-            *d.nbytes, flops, "float32", blocks, threads, registers=registers, latencies=rounds
+            *d.nbytes, flops, "float32", blocks, threads, registers=registers, latencies=latencies
         )

@@ -83,7 +83,7 @@ class WordReading(ThreadReading):
         return 1 + UNPACKED / self.rows
 
     @property
-    def alike(self) -> int:
+    def numbers_per_scale(self) -> int:
         """Numbers of a read that have one scale."""
         return min(self.p.op.block, self.vector)
 
@@ -102,24 +102,24 @@ class WordReading(ThreadReading):
         for i in unroll(self.rows):
             row = self.row_of(here, i)
             for piece in unroll(self.width):
-                for begin in static(range(0, self.depth, self.alike)):
+                for begin in static(range(0, self.depth, self.numbers_per_scale)):
                     r = here.first + begin
                     unit, base = self.p.unit_and_base(here.b, here.j + piece, r)
                     total = cast(0.0, f32)
-                    for deep in static(range(begin, begin + self.alike)):
+                    for deep in static(range(begin, begin + self.numbers_per_scale)):
                         word = loaded[here.number, piece, deep // IN_WORD]
                         total += (number(word, deep % IN_WORD) - base) * row[deep]
                     accumulators[i * self.width + piece] += unit * total
 
 
-def is_taken(op: PackedLinear) -> bool:
+def is_supported(op: PackedLinear) -> bool:
     """Whether few rows are summed in float32, and a head has place for the type of scales."""
     has_place = op.scale.dtype in (f16, bf16, f32)
     return has_place and in_float32(op) and is_few(packed_product(op))
 
 
 @schedule_for(
-    PackedLinear, target="cuda", space=PackedSmallM, when=lambda op, target: is_taken(op),
+    PackedLinear, target="cuda", space=PackedSmallM, when=lambda op, target: is_supported(op),
 )  # fmt: skip
 def packed_small_m(op: PackedLinear, target: Target, point: PackedSmallM) -> Scheduled:
     """Few rows of x, as the words come from memory."""

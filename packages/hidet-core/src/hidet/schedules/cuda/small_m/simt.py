@@ -19,7 +19,7 @@ from hidet.lang import (
 from hidet.lang.cuda import threadIdx
 from hidet.lang.memory import get
 from hidet.mapping import col_spatial, spatial
-from hidet.schedules.cuda.lane_sums import LaneSums
+from hidet.schedules.cuda.lane_reduction import LaneReduction
 from hidet.schedules.cuda.small_m.reading import Reading, Step
 from hidet.target import WARP
 
@@ -49,10 +49,12 @@ class ThreadReading(Reading):
         return across, along
 
     @property
-    def lanes(self) -> LaneSums:
+    def lanes(self) -> LaneReduction:
         """The lanes of a warp that read parts of the same columns."""
         first, last = (1, self.point.along) if self.p.b_along_k else (self.point.across, WARP)
-        return LaneSums(self.accumulators[0], tuple(lane for lane in LANES if first <= lane < last))
+        return LaneReduction(
+            self.accumulators[0], tuple(lane for lane in LANES if first <= lane < last)
+        )
 
     @property
     def parts(self) -> int:
@@ -79,7 +81,7 @@ class ThreadReading(Reading):
     @part
     def store(self, accumulators: Registers, parts: Shared) -> None:
         lanes, threads = self.lanes, self.point.along // self.parts
-        lanes.add(accumulators)
+        lanes.reduce(accumulators)
         own, along = self.place()
         if lanes.alone(threadIdx.x):
             for number in unroll(lanes.held):

@@ -23,7 +23,7 @@ def exchanged(value: Expr, distance: int) -> Expr:
 
 
 @dataclass(frozen=True)
-class LaneSums:
+class LaneReduction:
     """`count` values of each lane, combined by `join` over the lanes that differ in the bits of
     `distances`.
 
@@ -57,18 +57,18 @@ class LaneSums:
 
     def alone(self, lane: Expr) -> Value:
         """Whether a lane is the first of those that have the same values in the end."""
-        alike = sum(distance for distance, _, halved in self.steps if not halved)
-        return (lane & alike).eq(0) if alike else True
+        same = sum(distance for distance, _, halved in self.steps if not halved)
+        return (lane & same).eq(0) if same else True
 
     @part
-    def add(self, sums: Registers) -> None:
+    def reduce(self, values: Registers) -> None:
         """Combine the values of the lanes, of which the first `held` are complete then."""
         for distance, remaining, halved in static(self.steps):
             upper = threadIdx.x // distance % 2 == 1
             for s in unroll(remaining):
                 if halved:
-                    sent = select(upper, sums[s], sums[remaining + s])
-                    own = select(upper, sums[remaining + s], sums[s])
-                    sums[s] = self.join(own, exchanged(sent, distance))
+                    sent = select(upper, values[s], values[remaining + s])
+                    own = select(upper, values[remaining + s], values[s])
+                    values[s] = self.join(own, exchanged(sent, distance))
                 else:
-                    sums[s] = self.join(sums[s], exchanged(sums[s], distance))
+                    values[s] = self.join(values[s], exchanged(values[s], distance))
