@@ -7,7 +7,7 @@ from hidet import ops
 from hidet.errors import BadArgument, DtypeMismatch, ShapeMismatch
 from hidet.graph import from_numpy, symbol_like
 from hidet.testing.defined import run
-from hidet.types import f32, f64, i32, i64
+from hidet.types import f32, f64, i8, i32, i64, u8, u32
 
 NAN, INF = float("nan"), float("inf")
 
@@ -169,6 +169,18 @@ def test_running_sums_from_the_end_and_without_the_element():
     both = lambda v: ops.cumprod(v, -1, exclusive=True, reverse=True)
     assert_same(run(both, x), [[6, 3, 1], [30, 6, 1]])
     assert_same(run(lambda v: ops.cumsum(v, 0, exclusive=True), np.float32(7)), 0)
+
+
+@pytest.mark.parametrize("of", [i8, u8, i32, u32, i64], ids=str)
+def test_sums_and_products_beyond_the_range_of_integers_wrap_around(of):
+    limits = np.iinfo(of.numpy)
+    x = np.random.default_rng(0).integers(limits.min, limits.max, (3, 70), of.numpy, endpoint=True)
+    for function, numpy in ((ops.sum, np.add), (ops.prod, np.multiply)):
+        found = run(lambda v, f=function: f(v, 1, dtype=of), x)
+        assert_same(found, numpy.reduce(x, 1, dtype=of.numpy))
+    for function, numpy in ((ops.cumsum, np.add), (ops.cumprod, np.multiply)):
+        found = run(lambda v, f=function: f(v, 1, dtype=of), x)
+        assert_same(found, numpy.accumulate(x, 1, dtype=of.numpy))
 
 
 def test_the_last_of_equal_extremes():

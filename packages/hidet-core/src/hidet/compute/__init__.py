@@ -28,6 +28,7 @@ from hidet.compute.reduction import (
     arg_reduce,
     arithmetic,
     reduce,
+    sum_accumulator,
     truth,
 )
 
@@ -60,5 +61,6 @@ __all__ = [
     "scan",
     "scatter",
     "select",
+    "sum_accumulator",
     "truth",
 ]

@@ -114,6 +114,15 @@ def accumulator(of: DType) -> DType:
     return u64 if of is u64 else i64
 
 
+def sum_accumulator(result: DType) -> DType:
+    """The type in which sums and products are kept whose result is of type `result`.
+
+    Sums of integers wrap around, so that no type wider than the result is needed.
+    """
+    narrow = result.is_integer and result.bits <= i32.bits
+    return i32 if narrow else accumulator(result)
+
+
 def arithmetic(of: DType) -> DType:
     """The type in which functions of `of` are computed: float32 for narrow floats, else `of`."""
     return accumulator(of) if of.is_float else of

@@ -1,6 +1,7 @@
 """The modules that file schedules: importing this one loads them all."""
 
 from hidet.schedules.cpu import attention as _cpu_attention
+from hidet.schedules.cpu import compact as _cpu_compact
 from hidet.schedules.cpu import conv as _cpu_conv
 from hidet.schedules.cpu import conv_last as _cpu_conv_last
 from hidet.schedules.cpu import conv_pointwise as _cpu_conv_pointwise
@@ -28,6 +29,7 @@ from hidet.schedules.cuda.warpgroups import matmul as _cuda_matmul_wgmma
 
 LOADED = (
     _cpu_attention,
+    _cpu_compact,
     _cpu_conv,
     _cpu_conv_last,
     _cpu_conv_pointwise,

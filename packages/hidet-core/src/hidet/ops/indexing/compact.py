@@ -1,7 +1,7 @@
 """The indices of elements that are not zero. The size of the result depends on the data.
 
-They are counted and numbered first, by a running sum; once the count was read, a second kernel
-writes each place where its number says.
+They are counted first; once the count was read, a second plan writes the place of each where its
+number says, which is a running sum.
 """
 
 from __future__ import annotations
@@ -11,15 +11,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from hidet.compute import Grid, grid, select
+from hidet.compute import Grid, grid, scan, select
 from hidet.compute import scatter as scattered
-from hidet.compute.sizes import agree_shape, numbers, product, spelled
+from hidet.compute.sizes import numbers, product, spelled
 from hidet.errors import DtypeMismatch, ShapeMismatch
 from hidet.graph import Op, Tensor, apply, operator
 from hidet.ir.expr import Expr, convert, wrap
 from hidet.ops.elementwise.binary import floor_divide, remainder
 from hidet.ops.elementwise.compare import not_equal
-from hidet.ops.reductions.cumulative import cumsum
 from hidet.ops.reductions.reduce import sum as total
 from hidet.ops.tensors.cast import cast
 from hidet.ops.tensors.create import zeros
@@ -48,58 +47,56 @@ def nonzero_columns(x: Tensor) -> list[Tensor]:
         stride = product(x.shape[axis + 1 :])
         # Nothing comes out of an empty tensor, whatever it is divided by.
         whole = floor_divide(flat, 1 if stride == 0 else stride)
-        found.append(remainder(whole, 1 if size == 0 else size) if axis else whole)
+        number = remainder(whole, 1 if size == 0 else size) if axis else whole
+        found.append(cast(number, i64))
     return found
 
 
 def flat_nonzero(x: Tensor) -> Tensor:
-    """The places of the elements that are not zero, counted in row-major order: i64[count]."""
+    """The places of the elements that are not zero, counted in row-major order: i32[count]."""
     mask = reshape(x if x.dtype.is_bool else not_equal(x, 0), (x.size,))
     most = x.size if isinstance(x.size, int) else None
-    count = size_from(total(cast(mask, i64)), "nonzero", 0, most)
-    return apply(Compact, mask, cumsum(mask, 0), count=count)
+    count = size_from(total(cast(mask, i32), dtype=i32), "nonzero", 0, most)
+    return apply(Compact, mask, count=count)
 
 
 @operator("compact")
 class Compact(Op):
-    """The places where a mask holds, in order; `ranks` are the running sums of the mask, and
-    `count` is how often it holds."""
+    """The places where a mask holds, in order; `count` is how often it holds."""
 
     mask: TensorType
-    ranks: TensorType
     count: Size
 
     def infer(self) -> TensorType:
-        if self.mask.dtype is not boolean or self.ranks.dtype is not i64:
-            raise DtypeMismatch(f"compact takes a mask and int64, not {self.mask}, {self.ranks}")
-        if self.mask.ndim != 1 or not agree_shape(self.mask.shape, self.ranks.shape):
-            raise ShapeMismatch(
-                f"a mask of {spelled(self.mask.shape)} and ranks of {spelled(self.ranks.shape)}",
-                help="both have one axis, of one size",
-            )
-        return i64[(self.count,)]
+        if self.mask.dtype is not boolean:
+            raise DtypeMismatch(f"compact takes a mask, not {self.mask}")
+        if self.mask.ndim != 1:
+            raise ShapeMismatch(f"a mask of one axis, not of {spelled(self.mask.shape)}")
+        return i32[(self.count,)]
 
-    def define(self, mask: Grid, ranks: Grid) -> Grid:
+    def define(self, mask: Grid) -> Grid:
         end = convert(wrap(self.count), i32)
+        ranks = scan(mask.cast(i32), 0, "sum")
 
         def place(at: Expr) -> tuple[Expr]:
-            return (select(mask[at], ranks[at].cast(i32) - 1, end),)  # none is behind the end
+            return (select(mask[at], ranks[at] - 1, end),)  # none is behind the end
 
-        nothing = grid((self.count,), lambda at: wrap(0).cast(i64))
-        return scattered(nothing, mask.shape, place, lambda at: at.cast(i64), "set_one")
+        nothing = grid((self.count,), lambda at: wrap(0).cast(i32))
+        return scattered(nothing, mask.shape, place, lambda at: at, "set_one")
 
-    def reference(self, mask: Any, ranks: Any) -> Any:
+    def reference(self, mask: Any) -> Any:
         return np.flatnonzero(mask)
 
     def examples(self, seed: int) -> list[Any]:
         size, count = numbers((*self.mask.shape, self.count))
         mask = np.zeros(size, bool)
         mask[np.random.default_rng(seed).permutation(size)[:count]] = True
-        return [mask, np.cumsum(mask)]
+        return [mask]
 
     @classmethod
     def samples(cls) -> Iterator[Self]:
-        yield cls(boolean[17], i64[17], 5)
-        yield cls(boolean[129], i64[129], 129)
-        yield cls(boolean[7], i64[7], 0)
-        yield cls(boolean[0], i64[0], 0)
+        yield cls(boolean[17], 5)
+        yield cls(boolean[129], 129)
+        yield cls(boolean[7], 0)
+        yield cls(boolean[1000], 400)
+        yield cls(boolean[0], 0)

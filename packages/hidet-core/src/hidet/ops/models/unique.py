@@ -9,18 +9,19 @@ from hidet.graph import Tensor
 from hidet.graph.dims import axis_of
 from hidet.ops.elementwise.binary import logical_and, logical_or, subtract
 from hidet.ops.elementwise.compare import equal, less, not_equal
-from hidet.ops.elementwise.select import clamp
+from hidet.ops.elementwise.select import where
 from hidet.ops.flow.loops import loop
 from hidet.ops.indexing.compact import flat_nonzero
 from hidet.ops.indexing.index import take
-from hidet.ops.indexing.ordering import argsort
+from hidet.ops.indexing.ordering import argsort, sort
 from hidet.ops.indexing.scatter import index_put
 from hidet.ops.reductions.cumulative import cumsum
 from hidet.ops.reductions.reduce import any as any_of
 from hidet.ops.reductions.reduce import argmax
 from hidet.ops.reductions.reduce import sum as total
 from hidet.ops.tensors.cast import cast
-from hidet.ops.tensors.create import iota, ones_like, zeros
+from hidet.ops.tensors.create import iota, size_value, zeros
+from hidet.ops.tensors.pad import pad
 from hidet.ops.tensors.shape import permute, reshape
 from hidet.ops.tensors.slicing import flip
 from hidet.types import Size, i32, i64
@@ -44,14 +45,20 @@ def unique(x: Tensor, axis: int | None = None, *, ordered: bool = True) -> Uniqu
     n * n comparisons of n elements on GPUs.
     """
     rows, shape, order = rows_of(x, axis)
-    found = grouped(rows, argsort(rows[:, 0]) if rows.shape[1] == 1 else lexicographic(rows))
+    if same(rows.shape[1], 1):
+        in_order, places = sort(rows, 0)
+        places = reshape(places, (rows.shape[0],))
+    else:
+        places = lexicographic(rows)
+        in_order = take(rows, [places])
+    found = grouped(in_order, places)
     return with_shape(found if ordered else as_they_come(found), shape, order)
 
 
 def unique_consecutive(x: Tensor, axis: int | None = None) -> Unique:
     """As `unique`, but only neighbours are compared: each run of equal elements gives one."""
     rows, shape, order = rows_of(x, axis)
-    return with_shape(grouped(rows, iota(rows.shape[0], device=x.device)), shape, order)
+    return with_shape(grouped(rows), shape, order)
 
 
 def rows_of(x: Tensor, axis: int | None) -> tuple[Tensor, tuple[Size, ...], tuple[int, ...]]:
@@ -104,25 +111,23 @@ def by_ranks(rows: Tensor, number: Tensor) -> Tensor:
     return index_put(zeros((count,), i64, device=rows.device), [rank], number, distinct=True)
 
 
-def grouped(rows: Tensor, order: Tensor) -> Unique:
-    """Neighbours in an order that are equal become one."""
+def grouped(rows: Tensor, places: Tensor | None = None) -> Unique:
+    """Neighbours that are equal become one. `places` is where each row was before they were put in
+    order, if they were."""
     count, device = rows.shape[0], rows.device
-    ordered = take(rows, [order])
-    # Of int32, so that compilers see that neighbours are read.
-    place = iota(count, dtype=i32, device=device)
-    before = take(ordered, [clamp(subtract(place, 1), 0)])
-    differs = not_equal(ordered, before)
+    differs = not_equal(rows, pad(rows, [(1, -1), (0, 0)]))
     single = same(rows.shape[1], 1)
-    new = logical_or(reshape(differs, (count,)) if single else any_of(differs, 1), equal(place, 0))
+    later = reshape(differs, (count,)) if single else any_of(differs, 1)
+    new = logical_or(later, equal(iota(count, dtype=i32, device=device), 0))
     starts = flat_nonzero(new)
-    group = subtract(cumsum(new, 0), 1)
-    zero = zeros(starts.shape, i64, device=device)
-    return Unique(
-        take(ordered, [starts]),
-        take(order, [starts]),
-        index_put(zeros((count,), i64, device=device), [order], group, distinct=True),
-        index_put(zero, [group], ones_like(group), accumulate=True),
-    )
+    after = pad(starts, [(-1, 1)])  # the last group, whose next one is none, ends at the end
+    ends = where(equal(after, 0), size_value(count, i32, device=device), after)
+    first, inverse = cast(starts, i64), subtract(cumsum(new, 0), 1)
+    if places is not None:
+        first = take(places, [starts])
+        nothing = zeros((count,), i64, device=device)
+        inverse = index_put(nothing, [places], inverse, distinct=True)
+    return Unique(take(rows, [starts]), first, inverse, cast(subtract(ends, starts), i64))
 
 
 def as_they_come(found: Unique) -> Unique:

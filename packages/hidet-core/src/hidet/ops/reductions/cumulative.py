@@ -10,8 +10,8 @@ import numpy as np
 from hidet.compute import (
     Grid,
     Scan,
-    accumulator,
     scan,
+    sum_accumulator,
 )
 from hidet.graph import Op, Tensor, apply, family, operator
 from hidet.graph.dims import axis_of
@@ -107,7 +107,7 @@ class Cumulative(Op):
         result = self.infer().dtype
         if not x.ndim:
             return x.cast(result)
-        source: Scan = scan(x.cast(accumulator(result)), self.axis, self.how)
+        source: Scan = scan(x.cast(sum_accumulator(result)), self.axis, self.how)
         return source.cast(result)
 
     def reference(self, x: Any) -> Any:

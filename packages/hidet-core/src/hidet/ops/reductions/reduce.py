@@ -13,6 +13,7 @@ from hidet.compute import (
     arg_reduce,
     elementwise,
     grid,
+    sum_accumulator,
 )
 from hidet.compute.reduction import How, truth
 from hidet.compute.sizes import product, same, tidy
@@ -169,7 +170,8 @@ class Summed(Reduction):
 
     def define(self, x: Grid) -> Grid:
         result = self.result_dtype()
-        return x.cast(accumulator(result)).reduce(self.axes, self.how, self.keepdims).cast(result)
+        wide = x.cast(sum_accumulator(result))
+        return wide.reduce(self.axes, self.how, self.keepdims).cast(result)
 
     def reference(self, x: Any) -> Any:
         wide = widened(x, self.result_dtype())
