@@ -10,7 +10,8 @@ from ci.operator_suite.cases import operators
 
 
 @pytest.mark.parametrize(
-    "name", ["exp", "add", "cumsum", "special.ndtri", "grid_sampler_3d", "nn.functional.conv2d"]
+    "name",
+    ["exp", "add", "cumsum", "eq", "special.ndtri", "grid_sampler_3d", "nn.functional.conv2d"],
 )
 def test_calls_read_about_a_megabyte(name):
     call = enlarged(operators()[name])

@@ -59,6 +59,8 @@ case(
     torch.arange(5),
 )
 case("histc", lambda a: torch.histc(a, 5, -2, 2), x(40))
+case("histc of many pieces", lambda a: torch.histc(a, 100, -2, 2), x(777))
+case("histc with nan", lambda a: torch.histc(a, 33, -2, 2), NAN)
 case("histc of numbers", lambda a: torch.histc(a, 4, 0, 3), n(30, low=0, high=5).float())
 case("isin", torch.isin, n(4, 5), n(3))
 case("isin inverted", lambda a, c: torch.isin(a, c, invert=True), n(4, 5), n(3))

@@ -14,6 +14,8 @@ from hidet_torch.memory.dtypes import result_type, wide
 MOST = 4096
 """Elements that a GPU puts in order by comparing each with each, and of which a CPU finds one by
 sorting: of more of them PyTorch is faster."""
+FEW_BINS = 8
+"""Pieces of a histogram up to which a CPU compares each element with each of them."""
 
 
 def require_few(x: Tensor, axis: int) -> None:
@@ -102,13 +104,27 @@ def bucketize(
 def histc(x: Tensor, bins: int = 100, low: float = 0, high: float = 0) -> Tensor:
     """How many elements lie in each of equal pieces of a range; the last one has both ends."""
     require(low != high, "a histogram over the range of its data")
-    flat = ops.cast(ops.reshape(x, (-1, 1)), wide(x.dtype))
+    flat = ops.cast(ops.reshape(x, (-1,)), wide(x.dtype))
     scaled = ops.multiply(ops.subtract(flat, low), bins / (high - low))
     piece = ops.minimum(ops.floor(scaled), bins - 1)
     within = ops.logical_and(ops.greater_equal(flat, low), ops.less_equal(flat, high))
-    numbers = ops.arange(0, bins, dtype=piece.dtype, device=x.device)
-    found = ops.logical_and(ops.equal(piece, numbers), within)
-    return ops.sum(ops.cast(found, x.dtype), 0)
+    counted = by_adding if x.device == "cpu" and bins > FEW_BINS else by_comparing
+    return ops.cast(counted(ops.where(within, piece, -1), bins), x.dtype)
+
+
+def by_adding(piece: Tensor, bins: int) -> Tensor:
+    """How often each number is there: one is added for each element where its count lies."""
+    place = ops.cast(piece, i32)
+    nothing = ops.zeros((bins,), i32, device=piece.device)
+    one = ops.cast(ops.greater_equal(place, 0), i32)
+    return ops.index_put(nothing, [ops.maximum(place, 0)], one, accumulate=True)
+
+
+def by_comparing(piece: Tensor, bins: int) -> Tensor:
+    """How often each number is there: all elements are compared with each number, in vectors on
+    CPUs, by many threads on GPUs."""
+    numbers = ops.arange(0, bins, dtype=piece.dtype, device=piece.device)
+    return ops.sum(ops.cast(ops.equal(ops.unsqueeze(piece, 1), numbers), i32), 0, dtype=i32)
 
 
 def is_among(
