@@ -18,6 +18,7 @@ from hidet.build.choosing.schedule import neighbours, reachable
 from hidet.fusion import Group, fuse
 from hidet.graph import FlowGraph, Node, Tensor, evaluate
 from hidet.ir.kernel import Module
+from hidet.ops.indexing.compact import Compact
 from hidet.ops.products.attention import Attention
 from hidet.ops.products.grouped_matmul import GroupedMatmul
 from hidet.ops.products.matmul import Linear, Matmul
@@ -28,7 +29,7 @@ from hidet.target import Target
 from hidet.testing.asked import asked
 from hidet.testing.compare import assert_close
 from hidet.testing.fused import as_run
-from hidet.types import f16, f32, f64, i32, i64, u8
+from hidet.types import boolean, f16, f32, f64, i32, i64, u8
 
 from .test_odd_sizes import ANCHORS
 
@@ -55,6 +56,8 @@ ON_CPU = [
     GroupedMatmul(f32[131, 7], f32[2, 2, 7], i64[2], True),
     PackedLinear(f32[1, 40], u8[7, 24], f32[7, 3], None, None, 16),
     PackedLinear(f32[7, 64], u8[33, 32], f32[33, 2], u8[33, 2], f32[33], 32),
+    Compact(boolean[129], 129),
+    Compact(boolean[1000], 400),
 ]
 OPERATORS = {"cuda": ANCHORS, "cpu": ON_CPU}
 ITSELF = {"linear_moments_wgmma", "sorted_rows"}
