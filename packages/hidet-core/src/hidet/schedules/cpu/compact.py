@@ -71,7 +71,7 @@ def compacted(op: Compact, target: Target, point: Pieces) -> Scheduled:
             attr.func_kind = "cpu_kernel"
             attr.func_name = op.name
             for piece in parallel(pieces):
-                found = 0
+                found = cast(0, i32)
                 here = min(size - piece * PIECE, PIECE)
                 for block in range(here // BLOCK):
                     found += read(mask, register_tensor(u8, BLOCK), piece * PIECE + block * BLOCK)
@@ -127,7 +127,7 @@ def listing() -> ScriptFunction:
             for i in vectorize(BLOCK):
                 y.put(to + i, first + i)
         elif count > 0:
-            number = 0
+            number = cast(0, i32)
             for i in range(BLOCK):
                 places[number] = first + i
                 number += cast(held[i], i32)
