@@ -25,7 +25,7 @@ from benchmarks.measure.machine import headline, machine
 from benchmarks.measure.table import table
 from benchmarks.networks.mobilenet import MobileNetV2
 from hidet import ops
-from hidet.build.compiled import CopyWarning
+from hidet.build.inputs import CopyWarning
 from hidet.options import options
 from hidet.runtime.rows import in_rows
 

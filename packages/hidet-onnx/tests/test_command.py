@@ -10,7 +10,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from hidet.build.compiled import CopyWarning
+from hidet.build.inputs import CopyWarning
 from hidet.cli.main import main
 
 RNG = np.random.default_rng(0)

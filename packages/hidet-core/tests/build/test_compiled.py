@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import hidet
-from hidet.build.compiled import CopyWarning, fitting
+from hidet.build.inputs import CopyWarning
+from hidet.build.placement import fitting
 from hidet.cli.main import main
 from hidet.errors import BadArchive, BadArgument, DtypeMismatch, ShapeMismatch
 from hidet.graph.dims import size_symbol
@@ -87,7 +88,7 @@ def test_of_several_the_plainest_is_loaded_where_nobody_knows_what_a_cpu_has(
     graph, tmp_path, monkeypatch
 ):
     graph.build("cpu+avx512", "cpu", "cpu+avx2").save(tmp_path / "model.hidet")
-    for place in ("hidet.runtime.executor", "hidet.build.compiled"):
+    for place in ("hidet.runtime.executor", "hidet.build.placement"):
         monkeypatch.setattr(f"{place}.host_flags", frozenset)
     assert fitting(Archive.load(tmp_path / "model.hidet"), "cpu").main.target == "cpu"
 
@@ -202,7 +203,7 @@ def test_two_inputs_of_one_name_are_refused(described, tmp_path):
 def test_what_fits_no_device_is_refused(graph, tmp_path, monkeypatch):
     path = tmp_path / "gpu.hidet"
     graph.build("sm_86").save(path)
-    monkeypatch.setattr("hidet.build.compiled.device_count", lambda: 0)
+    monkeypatch.setattr("hidet.build.placement.device_count", lambda: 0)
     with pytest.raises(BadArchive, match="compiled for sm_86"):
         hidet.load(path)
 
@@ -270,7 +271,7 @@ def test_inputs_in_another_order_are_copied_which_is_said_once(graph, saved, tmp
     assert [each.filename for each in said] == [__file__]
 
 
-@pytest.mark.filterwarnings("ignore::hidet.build.compiled.CopyWarning")
+@pytest.mark.filterwarnings("ignore::hidet.build.inputs.CopyWarning")
 def test_inputs_with_gaps_are_copied_and_counted(graph):
     compiled = graph.build()
     x = np.random.default_rng(1).standard_normal((3, 5)).astype(np.float32)

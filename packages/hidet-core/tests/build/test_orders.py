@@ -8,7 +8,7 @@ import pytest
 
 import hidet
 from hidet import ops
-from hidet.build.compiled import CopyWarning
+from hidet.build.inputs import CopyWarning
 from hidet.build.packing import packed
 from hidet.build.permuted import Permuted
 from hidet.errors import BadArgument, ShapeMismatch

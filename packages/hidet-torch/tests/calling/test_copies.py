@@ -10,7 +10,7 @@ from compiling import close
 from torch import nn
 
 import hidet_torch
-from hidet.build.compiled import CopyWarning
+from hidet.build.inputs import CopyWarning
 
 
 def test_inputs_that_lie_otherwise_than_the_examples_are_copied_which_is_said_once() -> None:

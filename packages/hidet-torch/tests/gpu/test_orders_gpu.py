@@ -13,7 +13,7 @@ from torch import nn
 
 import hidet
 import hidet_torch
-from hidet.build.compiled import CopyWarning
+from hidet.build.inputs import CopyWarning
 
 pytestmark = pytest.mark.gpu
 

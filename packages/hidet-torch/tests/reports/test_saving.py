@@ -17,7 +17,7 @@ from transformers import BertConfig, BertModel
 
 import hidet
 import hidet_torch
-from hidet.build.compiled import CopyWarning
+from hidet.build.inputs import CopyWarning
 from hidet.cli.main import main
 from hidet.errors import BadArchive, BadArgument, HidetError, ShapeMismatch, UnsupportedOp
 from hidet_torch.exported import CompiledModel

@@ -10,35 +10,28 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from hidet import seams
-from hidet.build.arguments import Glance, current_stream, described, glance
+from hidet.build.arguments import current_stream, described
 from hidet.build.called import as_called
 from hidet.build.compile import compile_graph
 from hidet.build.eager import as_tensor, given_view, type_of
+from hidet.build.inputs import Inputs, listed
 from hidet.build.orders import IN_ROWS, Orders, as_laid, orders_of
-from hidet.build.packing import copy_notice, packed
-from hidet.build.permuted import permuted
+from hidet.build.placement import device_for, fitting
 from hidet.build.target import device_of, target_for
-from hidet.errors import BadArchive, BadArgument, input_called
-from hidet.errors.warning import warn
+from hidet.errors import BadArgument
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Tensor
-from hidet.runtime.binding.bound import called, check_count, typed
+from hidet.runtime.binding.bound import typed
 from hidet.runtime.binding.memory import View, array_of
-from hidet.runtime.devices.device import canonical, device_count, host_flags
-from hidet.runtime.executor import Executor, Program, check_target
+from hidet.runtime.devices.device import canonical
+from hidet.runtime.executor import Executor, Program
 from hidet.runtime.plans.archive import Archive
 from hidet.runtime.plans.plan import Buffer, Host, Plan
 from hidet.runtime.profiling.profile import Profile as Profile
 from hidet.runtime.programs.host_program import HostStep
-from hidet.target import Target
 from hidet.types import TensorType, dtype
-from hidet.types.strides import inverse
 
 NOTHING: Mapping[str, bytes] = MappingProxyType({})
-
-
-class CopyWarning(UserWarning):
-    """An input is copied at each call, as it lies in other ways than the graph reads it."""
 
 
 class Ready(NamedTuple):
@@ -73,42 +66,25 @@ class CompiledGraph:
         """The constants of the graph by name, unless it came out of a file."""
         self.loaded, self.host_steps = executor, host_steps
         self.latest: Ready | None = None
-        self.orders = archive.orders
-        self.copied = 0
-        """How many inputs were copied because they do not lie as the graph reads them."""
-        self.noticed: set[int] = set()
-        """The positions of inputs whose copies a warning said."""
+        self.inputs = Inputs(archive.main, archive.orders)
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
         """Run on inputs; errors name the one that does not fit."""
-        results = self.run(self.ordered(inputs, named) if named else inputs)
+        results = self.run(self.inputs.ordered(inputs, named) if named else inputs)
         return results[0] if len(results) == 1 else tuple(results)
-
-    def ordered(self, inputs: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
-        """Inputs that are given by their names after those that are given in order."""
-        names = self.plan.input_names
-        for name in named:
-            if name not in names:
-                raise BadArgument(f"there is no input {name!r}", help=f"inputs: {listed(names)}")
-            if name in names[: len(inputs)]:
-                raise BadArgument(f"{input_called(name)} is given twice")
-        missing = [each for each in names[len(inputs) :] if each not in named]
-        if missing:
-            raise BadArgument(f"there is no value for {listed(missing)}")
-        return [*inputs, *(named[each] for each in names[len(inputs) :])]
 
     def run(self, inputs: Sequence[Any]) -> list[Tensor]:
         """All results for these inputs."""
-        if self.orders:
-            inputs = self.as_lying(inputs)
-        seen = [self.seen(value, position) for position, value in enumerate(inputs)]
+        if self.inputs.orders:
+            inputs = self.inputs.as_lying(inputs)
+        seen = [self.inputs.seen(value, position) for position, value in enumerate(inputs)]
         facts = [each[1] for each in seen]
         latest = self.latest
         if latest is None or facts != latest.facts:
             latest = self.latest = self.ready(facts)
         if latest.gaps:  # copies are of the same shapes and types: the same program runs
-            inputs = self.without_gaps(inputs, latest.gaps)
-            seen = [self.seen(value, position) for position, value in enumerate(inputs)]
+            inputs = self.inputs.without_gaps(inputs, latest.gaps, self.executor.threads)
+            seen = [self.inputs.seen(value, position) for position, value in enumerate(inputs)]
         executor = self.executor
         stream = 0 if self.device == "cpu" else current_stream(self.device) or 0
         with executor.work(stream):
@@ -122,56 +98,15 @@ class CompiledGraph:
         On a GPU kernels are launched one by one meanwhile, and none overlaps another one. The
         simulator counts what runs, and has no times.
         """
-        given = self.ordered(inputs, named)
+        given = self.inputs.ordered(inputs, named)
         stream = current_stream(self.device) or 0 if self.device != "cpu" else 0
         return self.executor.profile(lambda: self.run(given), repeat, stream)
-
-    def as_lying(self, inputs: Sequence[Any]) -> list[Any]:
-        """The inputs with their axes in the orders in which the graph reads them."""
-        found = list(inputs)
-        for position, order in self.orders.items():
-            if position < len(found):
-                found[position] = permuted(found[position], order)
-        return found
-
-    def without_gaps(self, inputs: Sequence[Any], gaps: Sequence[int]) -> list[Any]:
-        """The inputs, copied where there are gaps between elements."""
-        given = list(inputs)
-        for position in gaps:
-            self.notice(position, inputs[position])
-            given[position] = packed(inputs[position], self.executor.threads)
-            if given[position] is None:
-                raise BadArgument(
-                    f"{input_called(self.called(position))} has gaps between its elements",
-                    help="copy it first",
-                )
-        self.copied += len(gaps)
-        return given
-
-    def notice(self, position: int, value: Any) -> None:
-        """Say once that an input is copied."""
-        if position not in self.noticed:
-            self.noticed.add(position)
-            order = self.orders.get(position, range(len(value.shape)))
-            called = input_called(self.called(position))
-            warn(CopyWarning(copy_notice(called, value, order)))
-
-    def seen(self, value: Any, position: int) -> Glance:
-        """An input at a glance."""
-        found = glance(value)
-        if found is None:
-            check_count(self.plan, max(position + 1, len(self.plan.inputs)))
-            raise BadArgument(
-                f"{input_called(self.called(position))} is a {type(value).__name__}, no tensor",
-                help="`hidet.asarray` makes one of numbers",
-            )
-        return found
 
     def ready(self, facts: list[Any]) -> Ready:
         """What calls with inputs like these need."""
         seen = [*map(described, facts)]
         inputs = [
-            View(0, self.shape(position, each.shape), each.dtype, each.device)
+            View(0, self.inputs.shape(position, each.shape), each.dtype, each.device)
             for position, each in enumerate(seen)
         ]
         program = self.executor.program(inputs)
@@ -180,23 +115,17 @@ class CompiledGraph:
             types = [TensorType(dtype(name), shape) for shape, name in program.bound.results]
         return Ready(facts, program, types, [n for n, each in enumerate(seen) if each.gaps])
 
-    def shape(self, position: int, lies: tuple[int, ...]) -> tuple[int, ...]:
-        """The shape of an input as its caller sees it."""
-        order = self.orders.get(position, ())
-        if len(order) != len(lies):  # of other rank, which was left as it is
-            return lies
-        return tuple(lies[axis] for axis in inverse(order))
-
-    def called(self, position: int) -> str:
-        """What users call an input; its number if there are not so many."""
-        return called(self.plan, position) if position < len(self.plan.inputs) else str(position)
-
     def renewed(self) -> None:
         """The constants lie elsewhere since the last call: nothing that was noted of it holds, and
         a file gets the values that there are now."""
         self.latest = None
         values = {name: array_of(given_view(each)) for name, each in self.weights.items()}
         self.archive = replace(self.archive, weights={**self.archive.weights, **values})
+
+    @property
+    def copied(self) -> int:
+        """How many inputs calls have copied because they do not lie as the graph reads them."""
+        return self.inputs.copied
 
     @property
     def executor(self) -> Executor:
@@ -239,11 +168,6 @@ def described_input(buffer: Buffer) -> str:
     """An input with its type, and its order in memory if it does not lie in rows."""
     lies = f" in rows of axes {buffer.order}" if buffer.order else ""
     return f"{buffer.name}: {typed(buffer)}{lies}"
-
-
-def listed(names: Sequence[str]) -> str:
-    """Names of inputs for a message."""
-    return ", ".join(names) or "none"
 
 
 def build_graph(
@@ -289,38 +213,3 @@ def load(path: str | os.PathLike[str], device: str | None = None) -> CompiledGra
         fitting(archive, canonical(device))
     steps = seams.call("saved_steps", archive.meta, archive.host) if archive.host else None
     return CompiledGraph(archive, device or device_for(archive), host_steps=steps)
-
-
-def device_for(archive: Archive) -> str:
-    """The first device of this machine that an archive can run on."""
-    reasons = []
-    for device in [*(f"cuda:{index}" for index in range(device_count())), "cpu"]:
-        try:
-            fitting(archive, device)
-        except BadArchive as error:
-            reasons.append(error.message)
-        else:
-            return device
-    raise BadArchive(
-        f"no device of this machine fits: {'; '.join(dict.fromkeys(reasons))}",
-        help="`graph.build` takes several targets, and `save` keeps all of them in one file",
-    )
-
-
-def fitting(archive: Archive, device: str) -> Archive:
-    """The part of an archive that runs on a device; of several the one for the most instructions,
-    and one that runs there before one that is simulated."""
-    parts, reasons = [], []
-    for target in archive.targets:
-        part = archive.only(target)
-        try:
-            check_target(part.main, device)
-        except BadArchive as error:
-            reasons.append(error.message)
-        else:
-            parts.append((part, Target.parse(target)))
-    if not parts:
-        raise BadArchive("; ".join(reasons))
-    # Where nobody knows what a CPU has, the fewest instructions are safest.
-    sign = -1 if device == "cpu" and not host_flags() else 1
-    return max(parts, key=lambda each: (not each[1].simulated, sign * len(each[1].features)))[0]

@@ -82,7 +82,9 @@ def arguments(
 
 def as_read(compiled: CompiledGraph, given: Sequence[Tensor]) -> list[Any]:
     """The inputs as they lie in memory if calls copy none."""
-    return [lying(each, compiled.orders.get(position, ())) for position, each in enumerate(given)]
+    return [
+        lying(each, compiled.inputs.orders.get(position, ())) for position, each in enumerate(given)
+    ]
 
 
 def by_position(names: Sequence[str], files: Sequence[str]) -> dict[int, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hidet.build.compiled import CopyWarning
+from hidet.build.inputs import CopyWarning
 from hidet.build.packing import copy_notice
 from hidet.errors import input_called
 from hidet.errors.warning import warn
