@@ -10,7 +10,6 @@ wait for every thread. Every reduction is computed once; then the elements are w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from hidet.compute import Reduce
 from hidet.compute.places import unravel
@@ -57,14 +56,16 @@ class Columns(Reduction):
         self.inner = [self.sizes[var] for var in shape.inner_vars]
         self.across = THREAD % shape.across if shape.deep > 1 else THREAD
         self.down: Expr = THREAD // shape.across if shape.deep > 1 else constant(0, i32)
-        last = len(self.reduces) - 1 if not self.inner else None
-        self.reductions = [
-            ColumnReduction(self, each, n, n == last) for n, each in enumerate(self.reduces)
-        ]
-        """The elements of one alone and last are written as soon as they are known."""
         self.exchange = ClusterExchange("barriers", len(self.reduces))
         self.known: dict[Expr, Var] = {}
-        """Of each reduction so far, where its results are: by lane, or by column of the block."""
+        """Where the results of each reduction so far are: by lane, or by column of the block."""
+        last = len(self.reduces) - 1 if not self.inner else None
+        self.reductions = [
+            ColumnReduction(
+                shape, self.exchange, each, n, self.known, self.write_column if n == last else None
+            )
+            for n, each in enumerate(self.reduces)
+        ]
         columns = [self.sizes[var] for var in shape.column_vars]
         self.chunked = (*columns[:-1], columns[-1] // shape.lanes)
         self.chunks = product(self.chunked)
@@ -112,10 +113,6 @@ class Columns(Reduction):
         """The reductions so far, of a lane of this thread's columns."""
         first = self.across * self.shape.lanes if self.shape.deep > 1 else constant(0, i32)
         return {each: Load(found, (first + lane,)) for each, found in self.known.items()}
-
-    def know(self, reduce: Reduce, where: Any) -> None:
-        """Record where the results of a reduction are."""
-        self.known[reduce] = where
 
     @property
     def inside(self) -> Expr | bool:

@@ -14,7 +14,7 @@ from hidet.compute.places import ravel, unravel
 from hidet.compute.sizes import product
 from hidet.ir.expr import Expr, Get, Value, Var, convert
 from hidet.ir.stmt import Put
-from hidet.ir.walk import replaced, substitute, variables
+from hidet.ir.walk import replaced, substitute
 from hidet.lang import part, static
 from hidet.lang.cuda import cluster_sync
 from hidet.schedules.automatic.access import (
@@ -23,7 +23,6 @@ from hidet.schedules.automatic.access import (
     known_product,
     read_once,
     reads,
-    stride,
 )
 from hidet.schedules.automatic.cuda.cross_warp_reduction import (
     Participants,
@@ -40,6 +39,7 @@ from hidet.schedules.automatic.cuda.grid import BLOCK, THREAD, write
 from hidet.schedules.automatic.cuda.reduce_across import Across, Separate
 from hidet.schedules.automatic.cuda.reduction import Reduction, Row
 from hidet.schedules.automatic.cuda.resident import Resident
+from hidet.schedules.automatic.cuda.row_copies import along_rows, is_of_row
 from hidet.schedules.automatic.cuda.row_shape import RowShape, group_lanes
 from hidet.schedules.automatic.emit import (
     Accumulator,
@@ -208,9 +208,8 @@ class Rows(Reduction):
 
     def streamed(self, number: int) -> list[Get]:
         """The reads of a pass of which each row has elements of its own, side by side."""
-        rows, last = set(self.shape.row_vars), self.passes[number].vars[-1]
-        found = dict.fromkeys(reads(self.passes[number].value))
-        return [e for e in found if rows & set(variables(e)) and stride(e, last) == 1]
+        along = along_rows([self.passes[number].value], self.passes[number].vars[-1])
+        return [read for read in along if is_of_row(read, self.shape.row_vars)]
 
     def exceeds_block(self, shared_bytes: int) -> bool:
         """Whether what a row needs again does not fit a block, or leaves no room for another."""

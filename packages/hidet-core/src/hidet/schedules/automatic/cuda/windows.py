@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product as combinations
-from math import gcd, prod
+from math import prod
 
 from hidet.compute import Reduce
 from hidet.compute.sizes import product
@@ -18,7 +18,7 @@ from hidet.ir.kernel import Kernel
 from hidet.ir.linear import Terms
 from hidet.ir.stmt import Body, Declare, For, LoopKind, Stmt, Store
 from hidet.ir.walk import replaced, substitute, variables
-from hidet.schedules.accesses import accesses
+from hidet.schedules.accesses import WindowRow
 from hidet.schedules.automatic.access import constant_size, reads, whole_lanes
 from hidet.schedules.automatic.cuda.elementwise import vector_index
 from hidet.schedules.automatic.cuda.grid import BLOCK, THREAD, guarded, kernel
@@ -33,23 +33,16 @@ LARGEST = 64
 
 
 @dataclass(frozen=True)
-class Row:
-    """What the windows of a thread's neighbours read of one row of an operand.
-
-    For output `v` and place `w` along the window that is element
-    `first + v * stride + w * dilation` beyond `lanes * stride` times the thread's number along its
-    row.
-    """
+class Row(WindowRow):
+    """What windows read of a row of an operand, by the elements of `read`."""
 
     read: Get
-    first: int
-    stride: int
-    dilation: int
-    extent: int
 
-    def reach(self, lanes: int) -> int:
-        """Elements from the first to the last one."""
-        return (lanes - 1) * self.stride + (self.extent - 1) * self.dilation + 1
+    @property
+    def widest(self) -> int:
+        """Elements of the widest access that is all inside the row or outside."""
+        nbytes = max(2, self.read.dtype.nbytes)
+        return whole_lanes(ACCESS_BYTES // nbytes, shape_of(self.read.tensor)[-1])
 
 
 @dataclass(frozen=True)
@@ -109,7 +102,7 @@ def row_of(read: Get, last: Var, along: Var, extent: int) -> Row | None:
     first, step, dilation = form.pop((), 0), form.pop((last,), 0), form.pop((along,), 0)
     if form or step < 1 or dilation < 0 or {last, along} & set(variables(outer)):
         return None
-    return Row(read, first, step, dilation, extent)
+    return Row(first, step, dilation, extent, read)
 
 
 def windows_kernel(stage: MapStage, name: str, params: tuple[Var, ...], windows: Windows) -> Kernel:
@@ -150,14 +143,12 @@ def one_row(
     assert isinstance(lanes, int)
     loaded: dict[Expr, Expr] = {}
     for row in rows:
-        reach = row.reach(lanes)
-        own = Var(
-            f"{row.read.tensor.name}_row", TensorType(row.read.dtype, (reach,), Scope.REGISTER)
-        )
+        of = TensorType(row.read.dtype, (row.reach(lanes),), Scope.REGISTER)
+        own = Var(f"{row.read.tensor.name}_row", of)
         loaded[row.read] = Load(own, (lane * row.stride + along * row.dilation,))
         yield Declare(own)
         start = tuple(substitute(e, prefetched) for e in row.read.index)
-        for at, width in accesses(row.first, row.first + reach, aligned(row, lanes)):
+        for at, width in row.accesses(lanes, row.widest):
             v = Var("v", i32)
             beyond = at - row.first + v
             read = Get(row.read.tensor, (*start[:-1], start[-1] + beyond))
@@ -165,15 +156,7 @@ def one_row(
     value = substitute(replaced(reduce.value, loaded), of_lane)
     take = Store(partial, (lane,), joined(reduce.how, Load(partial, (lane,)), value))
     inner = For(lane, constant(lanes, i32), (take,), LoopKind.UNROLL)
-    yield For(along, constant(rows[0].extent, i32), (inner,), LoopKind.UNROLL)
-
-
-def aligned(row: Row, lanes: int) -> int:
-    """Elements of the widest access whose place in the row is known to be a multiple of it."""
-    whole = whole_lanes(
-        ACCESS_BYTES // max(2, row.read.dtype.nbytes), shape_of(row.read.tensor)[-1]
-    )
-    return gcd(whole, lanes * row.stride)
+    yield For(along, constant(rows[0].window, i32), (inner,), LoopKind.UNROLL)
 
 
 def vector(lane: Var, lanes: int, body: Body) -> Body:

@@ -27,7 +27,6 @@ from hidet.lang import (
 from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.lang.memory import get
 from hidet.ops.windows.conv import Conv
-from hidet.schedules.accesses import accesses
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.contraction import contiguity
@@ -82,10 +81,9 @@ class Reading(Patch):
     @property
     def parts(self) -> list[tuple[int, int]]:
         """The accesses that a row of x is read by: places beside the patch, and lengths."""
-        op, before = self.d.op, self.d.op.padding[1][0]
+        op = self.d.op
         widest = gcd(ACCESS_BYTES // op.x.dtype.nbytes, contiguity(op.sizes[1]))
-        lanes = gcd(widest, self.each * op.stride[1])
-        return accesses(-before, self.reach - before, lanes)
+        return self.row.accesses(self.each, widest)
 
     @property
     def lanes(self) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hidet.cost import Work
+from hidet.schedules.accesses import WindowRow
 from hidet.schedules.depthwise import Depthwise
 from hidet.target import Target
 
@@ -22,10 +23,15 @@ class Patch:
     rows: int
 
     @property
+    def row(self) -> WindowRow:
+        """What windows side by side read of a row of x."""
+        op = self.d.op
+        return WindowRow(-op.padding[1][0], op.stride[1], op.dilation[1], self.d.window[1])
+
+    @property
     def reach(self) -> int:
         """Elements of a row of x from the first to the last one that is read."""
-        op = self.d.op
-        return (self.each - 1) * op.stride[1] + (self.d.window[1] - 1) * op.dilation[1] + 1
+        return self.row.reach(self.each)
 
     @property
     def needed(self) -> list[int]:
