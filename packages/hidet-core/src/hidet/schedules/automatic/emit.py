@@ -146,3 +146,8 @@ def free(reduce: AnyReduce) -> set[Var]:
 def unrolled(var: Var, count: int, body: Body) -> Body:
     """A loop of `count` iterations, unrolled."""
     return (For(var, constant(count, i32), body, LoopKind.UNROLL),)
+
+
+def vectorized(lane: Var, lanes: int, body: Body) -> Body:
+    """`body` for neighbours in memory, in vectors."""
+    return (For(lane, constant(lanes, i32), body, LoopKind.VECTOR),)

@@ -6,13 +6,13 @@ from math import prod
 
 from hidet.compute.places import unravel
 from hidet.compute.sizes import product
-from hidet.ir.expr import Expr, Math, Value, Var, constant
+from hidet.ir.expr import Expr, Math, Value, Var, wrap
 from hidet.ir.kernel import Kernel
-from hidet.ir.stmt import Body, For, If, LoopKind
+from hidet.ir.stmt import Body, If
 from hidet.ir.walk import find
 from hidet.schedules.automatic.access import constant_size, reads, stride, whole_lanes
 from hidet.schedules.automatic.cuda.grid import BLOCK, THREAD, guarded, kernel
-from hidet.schedules.automatic.emit import ceil_div, put
+from hidet.schedules.automatic.emit import ceil_div, put, unrolled, vectorized
 from hidet.schedules.automatic.plan import MapStage
 from hidet.target import ACCESS_BYTES, Target
 from hidet.types import Size, i32
@@ -29,33 +29,32 @@ THREADS = 256
 def elementwise_kernel(
     stage: MapStage, name: str, params: tuple[Var, ...], target: Target
 ) -> Kernel:
-    """Each thread writes `lanes` neighbouring elements, in a few places if there are many."""
+    """Each thread writes `lanes` neighbouring elements, at a few places if there are many."""
     total = product(stage.shape)
     enough = target.cores * THREADS
-    lanes = vector_lanes(stage, total, enough)
-    wide = flat_lanes(stage, total, enough)
-    if wide > lanes:
-        return flat_kernel(stage, name, params, wide)
+    vector, flat = vector_lanes(stage, total, enough), flat_lanes(stage, total, enough)
+    lanes, in_rows = max(vector, flat), vector >= flat and vector > 1
+    index = vector_index if in_rows else flat_index
     work = total // lanes if lanes > 1 else total
-    iterations = 1 if lanes == 1 or streams(stage) else max(2, ELEMENTS // lanes)
-    many = isinstance(work, int) and work >= FULL * enough * iterations
-    iterations = iterations if many else 1
+    rest = total % lanes if isinstance(total, int) else 0
+    most = max(2, ELEMENTS // lanes) if in_rows and not streams(stage) else 1
+    iterations = most if isinstance(work, int) and work >= FULL * enough * most else 1
+
+    def elements(number: Expr, lane: Var, count: int) -> Body:
+        here = dict(zip(stage.vars, index(number, lane, lanes, stage.shape), strict=True))
+        return vectorized(lane, count, put(stage, here, {}))
+
     iteration, lane = Var("iteration", i32), Var("v", i32)
-    thread = (
-        (BLOCK * iterations + iteration) * THREADS + THREAD
-        if iterations > 1
-        else BLOCK * THREADS + THREAD
-    )
-    index = unravel(thread, stage.shape)
-    if lanes > 1:
-        index = vector_index(thread, lane, lanes, stage.shape)
-    body = put(stage, dict(zip(stage.vars, index, strict=True)), {})
-    if lanes > 1:
-        body = (For(lane, constant(lanes, i32), body, LoopKind.VECTOR),)
-    body = guarded(thread, work, THREADS, body)
-    if iterations > 1:
-        body = (For(iteration, constant(iterations, i32), body, LoopKind.UNROLL),)
-    return kernel(name, params, body, ceil_div(work, THREADS * iterations), THREADS)
+    number = (BLOCK * iterations + iteration) * THREADS + THREAD
+    body = elements(number, lane, lanes)
+    if rest:
+        last = elements(wrap(work), Var("v", i32), rest)
+        body = (If(number < work, body, (If(number.eq(work), last),)),)
+    else:
+        body = guarded(number, work, THREADS, body)
+    body = unrolled(iteration, iterations, body)
+    blocks = ceil_div(work + 1 if rest else work, THREADS * iterations)
+    return kernel(name, params, body, blocks, THREADS)
 
 
 def streams(stage: MapStage) -> bool:
@@ -63,26 +62,6 @@ def streams(stage: MapStage) -> bool:
     values = [stage.value, *(value for _, value in stage.also)]
     steps = [stride(read, stage.vars[-1]) for value in values for read in reads(value)]
     return all(step in (0, 1) for step in steps) and len(list(find(values, Math))) < SLOW
-
-
-def flat_kernel(stage: MapStage, name: str, params: tuple[Var, ...], lanes: int) -> Kernel:
-    """The same where rows are no whole accesses: elements are counted through all of them."""
-    total = int(product(stage.shape))  # type: ignore[arg-type]
-    thread, lane, rest = BLOCK * THREADS + THREAD, Var("v", i32), Var("v", i32)
-
-    def element(number: Expr) -> Body:
-        index = unravel(number, stage.shape)
-        return put(stage, dict(zip(stage.vars, index, strict=True)), {})
-
-    whole, left = total // lanes, total % lanes
-    some = element(thread * lanes + lane)
-    body: Body = (For(lane, constant(lanes, i32), some, LoopKind.VECTOR),)
-    if left:
-        last = (For(rest, constant(left, i32), element(rest + whole * lanes)),)
-        body = (If(thread < whole, body, (If(thread.eq(whole), last),)),)
-    else:
-        body = guarded(thread, whole, THREADS, body)
-    return kernel(name, params, body, ceil_div(ceil_div(total, lanes), THREADS), THREADS)
 
 
 def vector_lanes(stage: MapStage, total: Value, enough: int) -> int:
@@ -130,3 +109,8 @@ def vector_index(thread: Expr, lane: Var, lanes: int, shape: tuple[Size, ...]) -
     chunks = shape[-1] // lanes
     *outer, chunk = unravel(thread, (*shape[:-1], chunks))
     return (*outer, chunk * lanes + lane)
+
+
+def flat_index(number: Expr, lane: Var, lanes: int, shape: tuple[Size, ...]) -> tuple[Expr, ...]:
+    """The same where elements are counted through all rows, which are no whole chunks."""
+    return unravel(number * lanes + lane, shape)

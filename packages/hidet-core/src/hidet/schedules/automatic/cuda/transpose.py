@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 from hidet.compute.places import unravel
 from hidet.compute.sizes import product
-from hidet.ir.expr import Expr, Get, Load, Value, Var, constant
+from hidet.ir.expr import Expr, Get, Load, Value, Var
 from hidet.ir.kernel import Kernel
-from hidet.ir.stmt import Body, Declare, For, Invoke, LoopKind, Store
+from hidet.ir.stmt import Body, Declare, Invoke, Store
 from hidet.ir.walk import substitute
 from hidet.schedules.automatic.access import constant_size, reads, stride, whole_lanes
 from hidet.schedules.automatic.cuda.grid import BLOCK, THREAD, kernel
-from hidet.schedules.automatic.emit import ceil_div, put, unrolled
+from hidet.schedules.automatic.emit import ceil_div, put, unrolled, vectorized
 from hidet.schedules.automatic.plan import MapStage
 from hidet.target import ACCESS_BYTES
 from hidet.types import Scope, Size, TensorType, i32
@@ -142,7 +142,7 @@ def read_tiles(
         Store(var, (tile.slot(row, column, read.dtype.nbytes, lane),), substitute(read, here))
         for read, var in tiles.items()
     )
-    body = (For(lane, constant(tile.read_lanes, i32), body, LoopKind.VECTOR),)
+    body = vectorized(lane, tile.read_lanes, body)
     return unrolled(iteration, tile.columns * across // THREADS, body)
 
 
@@ -162,6 +162,5 @@ def write_tile(
         read: Load(var, (tile.slot(row, column, read.dtype.nbytes),)) for read, var in tiles.items()
     }
     here = index | {tile.row: corner[0] + row, tile.column: corner[1] + column}
-    body = put(stage, here, known)
-    body = (For(lane, constant(tile.write_lanes, i32), body, LoopKind.VECTOR),)
+    body = vectorized(lane, tile.write_lanes, put(stage, here, known))
     return unrolled(iteration, tile.rows * across // THREADS, body)

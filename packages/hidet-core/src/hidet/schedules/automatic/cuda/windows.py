@@ -16,13 +16,13 @@ from hidet.compute.sizes import product
 from hidet.ir.expr import Const, Expr, Get, Load, Var, constant
 from hidet.ir.kernel import Kernel
 from hidet.ir.linear import Terms
-from hidet.ir.stmt import Body, Declare, For, LoopKind, Stmt, Store
+from hidet.ir.stmt import Declare, Stmt, Store
 from hidet.ir.walk import replaced, substitute, variables
 from hidet.schedules.accesses import WindowRow
 from hidet.schedules.automatic.access import constant_size, reads, whole_lanes
 from hidet.schedules.automatic.cuda.elementwise import vector_index
 from hidet.schedules.automatic.cuda.grid import BLOCK, THREAD, guarded, kernel
-from hidet.schedules.automatic.emit import AnyReduce, ceil_div, joined, put
+from hidet.schedules.automatic.emit import AnyReduce, ceil_div, joined, put, unrolled, vectorized
 from hidet.schedules.automatic.plan import MapStage, reductions, shape_of
 from hidet.target import ACCESS_BYTES, Target
 from hidet.types import Scope, TensorType, i32
@@ -121,7 +121,7 @@ def windows_kernel(stage: MapStage, name: str, params: tuple[Var, ...], windows:
         for place in combinations(*(range(constant_size(n) or 0) for n in reduce.extents[:-1])):
             outer = {v: Const(n, i32) for v, n in zip(reduce.vars, place, strict=False)}
             body += one_row(reduce, rows, partial, outer, here, lane, stage.vars[-1])
-    body += vector(lane, lanes, put(stage, here, known))
+    body += vectorized(lane, lanes, put(stage, here, known))
     whole = guarded(thread, count, THREADS, tuple(body))
     return kernel(name, params, whole, ceil_div(count, THREADS), THREADS)
 
@@ -152,13 +152,7 @@ def one_row(
             v = Var("v", i32)
             beyond = at - row.first + v
             read = Get(row.read.tensor, (*start[:-1], start[-1] + beyond))
-            yield from vector(v, width, (Store(own, (beyond,), read),))
+            yield from vectorized(v, width, (Store(own, (beyond,), read),))
     value = substitute(replaced(reduce.value, loaded), of_lane)
     take = Store(partial, (lane,), joined(reduce.how, Load(partial, (lane,)), value))
-    inner = For(lane, constant(lanes, i32), (take,), LoopKind.UNROLL)
-    yield For(along, constant(rows[0].window, i32), (inner,), LoopKind.UNROLL)
-
-
-def vector(lane: Var, lanes: int, body: Body) -> Body:
-    """`body` for each lane."""
-    return (For(lane, constant(lanes, i32), body, LoopKind.VECTOR),)
+    yield from unrolled(along, rows[0].window, unrolled(lane, lanes, (take,)))
