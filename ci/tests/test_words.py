@@ -125,11 +125,10 @@ ORIGINAL = {"steal_weights", "space_pace"}
 """Names of the original that users know."""
 RENAMING = (
     "cpu",
-    "automatic",
+    "automatic/cpu",
     "cuda/attention",
     "cuda/warpgroups",
     "cuda/normed",
-    "cuda/convolution",
 )
 """Folders of `schedules` whose names are on their way to the terms."""
 
