@@ -70,6 +70,14 @@ def test_a_manifest_of_another_name_is_refused(install: Install) -> None:
         frontend("odd")
 
 
+@pytest.mark.parametrize("value", ["gone:FRONTEND", "pathlib:FRONTEND"])
+def test_a_manifest_that_cannot_be_imported_is_named(install: Install, value: str) -> None:
+    install("hidet-gone", {"gone": value}, "2.0")
+    with pytest.raises(FrontendMismatch, match=r"hidet-gone 2.0 .* cannot be imported") as caught:
+        installed()
+    assert "--force-reinstall hidet-gone" in (caught.value.help or "")
+
+
 @pytest.mark.parametrize(
     ("version", "accepted"), [("2.9", False), ("3.0+cpu", True), ("3.2.dev1", True), ("4.0", False)]
 )

@@ -27,7 +27,7 @@ def frontend(name: str) -> Frontend:
     """The manifest of the frontend `name`, written for this core's API.
 
     Raises `FrontendMissing` where there is none, `FrontendMismatch` where two distributions claim
-    the name, the manifest was written for another API, or it is no manifest of that name.
+    the name, the manifest cannot be imported, was written for another API, or is none of that name.
     """
     entries = _entries()
     if name not in entries:
@@ -42,7 +42,7 @@ def frontend(name: str) -> Frontend:
             f"the frontend {name!r} is claimed by {claims}", help="uninstall all but one of them"
         )
     [entry] = entries[name]
-    return _checked(entry, entry.load())
+    return _checked(entry, _manifest(entry))
 
 
 def load(name: str) -> ModuleType:
@@ -67,6 +67,18 @@ def _entries() -> dict[str, list[EntryPoint]]:
     for entry in entry_points(group=GROUP):
         found.setdefault(entry.name, []).append(entry)
     return found
+
+
+def _manifest(entry: EntryPoint) -> object:
+    """What an entry point announces; FrontendMismatch where its module cannot be imported."""
+    try:
+        return entry.load()
+    except (ImportError, AttributeError) as error:
+        plugin = _distribution(entry)
+        raise FrontendMismatch(
+            f"{plugin} announces a frontend {entry.name!r} that cannot be imported: {error}",
+            help=f"pip install --force-reinstall {plugin.split()[0]}, or uninstall it",
+        ) from error
 
 
 def _checked(entry: EntryPoint, manifest: object) -> Frontend:

@@ -1,7 +1,7 @@
 """The places where a mask holds, on the CPU: pieces of the mask over the threads.
 
 Each piece counts what it has, so that the places of all pieces are known; then it lists its own. A
-block in which the mask holds everywhere or nowhere is settled by its count; in others the next
+block in which the mask holds everywhere or nowhere is known from its count; in others the next
 place is written for each element, and stays where the mask holds: nothing branches on the data.
 """
 
