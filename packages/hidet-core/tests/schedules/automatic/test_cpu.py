@@ -5,8 +5,8 @@ import pytest
 
 from hidet import ops, sim
 from hidet.graph import apply
-from hidet.ir.expr import Binary, FloorDiv, FloorMod, Math, Select, Var
-from hidet.ir.stmt import For, LoopKind
+from hidet.ir.expr import Binary, FloorDiv, FloorMod, Load, Math, Select, Var
+from hidet.ir.stmt import For, LoopKind, Store
 from hidet.ir.walk import find
 from hidet.ops.reductions.cumulative import CumMax, CumMin
 from hidet.passes.pipeline import lower
@@ -57,6 +57,31 @@ def running(n):
         "running sum of flags": (lambda x: ops.cumsum(x, 1), boolean[3, n]),
         "greatest so far": (lambda x: apply(CumMax, x, axis=1), f64[2, n]),
     }
+
+
+def channels(n):
+    """Elements of which those of all channels share the places and factors."""
+    image, places = f32[2, 5, 6, n], f32[2, 9, n, 2]
+    return {
+        "sampled": (lambda x, at: ops.grid_sample(x * 0.01, at * 0.2), image, places),
+        "sampled with borders": (
+            lambda x, at: ops.grid_sample(x * 0.01, at, padding="border"),
+            image,
+            places,
+        ),
+        "sampled nearest": (
+            lambda x, at: ops.grid_sample(x, at * 0.2, mode="nearest"),
+            image,
+            places,
+        ),
+        "scaled by a curve": (curved, f32[17, 4, n], f32[17, 1, n]),
+    }
+
+
+def curved(x, y):
+    """x with factors that cost much and have no channel, some of which are left out."""
+    factor = ops.tanh(y * y + 1.0) * (y - 2.0) + ops.sigmoid(y * 3.0 - 1.0) * (y * 0.5 + 4.0)
+    return ops.where(ops.greater(y * factor, 1.0), x * factor, x)
 
 
 def shuffled(x):
@@ -146,6 +171,7 @@ CASES = STRETCHES | {
         **phases(n),
         **runs(n),
         **running(n),
+        **channels(n),
     }.items()
     if n < 300 or name in rows(n) | running(n)
 }
@@ -249,6 +275,28 @@ def test_last_axes_of_one_element_are_in_the_row(made, shape, extent):
     found = made(lambda x: ops.reshape(x * 2.0 + 1.0, shape), f32[shape], target=CPU)
     loops = [e for k in found.module.kernels for e in find(lower(k).body, For)]
     assert [e.extent.value for e in loops if e.kind is LoopKind.VECTOR] == [extent]
+
+
+@pytest.mark.parametrize("name", [*channels(1)])
+def test_what_channels_share_is_computed_once(made, name):
+    """Into arrays of a strip, ahead of the loop over channels."""
+    function, *types = CASES[f"{name} 53"]
+    (kernel,) = (lower(each) for each in made(function, *types, target=CPU).module.kernels)
+    first, second = (each for each in find(kernel.body, For) if each.kind is LoopKind.VECTOR)
+    shared = {each.tensor for each in find(first.body, Store)}
+    assert shared
+    assert not list(find(second.body, Math))
+    assert shared <= {each.tensor for each in find(second.body, Load)}
+
+
+def test_infinities_beside_the_image_do_not_count(made, compile_modules):
+    """Nor what lies where a place that is left out was brought to."""
+    found = made(lambda x, at: ops.grid_sample(x, at), f32[2, 4, 6, 9], f32[2, 8, 9, 2], target=CPU)
+    x = np.full((2, 4, 6, 9), np.inf, np.float32)
+    at = np.full((2, 8, 9, 2), 7.0, np.float32)
+    y = np.full((2, 4, 8, 9), 77, np.float32)
+    compile_modules([found.module], *OPTIMIZED)(0, x, at, y)
+    assert not y.any()
 
 
 def test_nan_is_greater_than_all(made, compile_modules):

@@ -18,6 +18,7 @@ from hidet.schedules.automatic.cpu.lanes import LANES, LONG, in_one_run
 from hidet.schedules.automatic.cpu.pieces import pieces
 from hidet.schedules.automatic.cpu.rows import rows
 from hidet.schedules.automatic.cpu.scans import scan_body
+from hidet.schedules.automatic.cpu.shared import by_strips, shared
 from hidet.schedules.automatic.cpu.transpose import turned, turned_axis
 from hidet.schedules.automatic.cpu.windows import few, tiled, tiles, written_out
 from hidet.schedules.automatic.emit import free, put, row_level
@@ -52,7 +53,9 @@ def map_body(stage: MapStage) -> Body:
     """The loops of a stage without or with reductions."""
     reduces = row_level(stage)
     if not reduces:
-        axis = turned_axis(stage)
+        axis, found = turned_axis(stage), shared(stage)
+        if found is not None:
+            return by_strips(stage, found)
         return elementwise(stage) if axis is None else turned(stage, axis)
     needed = set().union(*(free(each) for each in reduces))
     real = {v for v, n in zip(stage.vars, stage.shape, strict=True) if n != 1}
