@@ -237,3 +237,27 @@ def test_flags_in_memory_are_negated_as_bytes():
     negated = Store(y, (j,), Not(Load(x, (j,))))
     text = emit([cpu("negate", (x, y), For(j, Const(7, i32), (negated,), LoopKind.VECTOR))])
     assert "y[j] = !((const unsigned char *)(x))[j];" in text
+
+
+def looked_up(kind):
+    """y[j] = table[place[j]] for 64 j."""
+    table, place, y = Var("table", ~f32), Var("place", ~i32), Var("y", ~f32)
+    j, at = Var("j", i32), Var("at", i32)
+    body = (Declare(at, Load(place, (j,))), Store(y, (j,), Load(table, (at + 1,))))
+    return cpu("looked_up", (table, place, y), For(j, Const(64, i32), body, kind))
+
+
+def test_what_vectors_look_up_is_gathered_by_instructions():
+    tuning = '#pragma GCC target("tune=haswell")'
+    assert tuning in emit([looked_up(LoopKind.VECTOR)])
+    assert tuning not in emit([looked_up(LoopKind.SERIAL)])
+    assert tuning not in emit([matmul()])
+
+
+def test_what_is_looked_up_is_right(compile_cpp):
+    table = np.arange(80, dtype=np.float32)
+    place = np.random.default_rng(0).integers(0, 79, 64).astype(np.int32)
+    y = np.zeros(64, np.float32)
+    library = compile_cpp(emit([looked_up(LoopKind.VECTOR)]), "-O3", "-fopenmp-simd")
+    library("looked_up", table, place, y)
+    np.testing.assert_array_equal(y, table[place + 1])

@@ -11,8 +11,10 @@ from hidet.codegen.common.signs import Signs
 from hidet.codegen.cpu.expressions import CpuExpressions
 from hidet.codegen.cpu.prelude import PARTS, prelude
 from hidet.codegen.cpu.statements import CpuStatements
-from hidet.ir.expr import Var
+from hidet.ir.expr import Expr, Load, Var
 from hidet.ir.kernel import Kernel, KernelKind
+from hidet.ir.stmt import Declare, For, LoopKind
+from hidet.ir.walk import contains, find, variables
 
 FLAGS = (
     "-ffp-contract=fast",
@@ -61,7 +63,35 @@ def function(
     writer.statements(kernel.body)
     used |= expressions.used
     head = f'extern "C" void {kernel.name}({", ".join(heads.values())}) {{'
-    return "\n".join([head, *writer.lines, "}", ""])
+    lines = [head, *writer.lines, "}"]
+    return "\n".join([*(gathering(lines) if has_gathers(kernel) else lines), ""])
+
+
+def has_gathers(kernel: Kernel) -> bool:
+    """Whether elements of a vector are read at places that were themselves read."""
+    loops = (each for each in find(kernel.body, For) if each.kind is LoopKind.VECTOR)
+    return any(map(reads_at_what_is_read, loops))
+
+
+def reads_at_what_is_read(loop: For) -> bool:
+    """Whether a place in a loop is made of what the loop reads."""
+    told: set[Expr] = set()
+    for each in find(loop.body, Declare):
+        if each.init is not None and is_told(each.init, told):
+            told.add(each.var)
+    return any(is_told(place, told) for read in find(loop.body, Load) for place in read.index)
+
+
+def is_told(e: Expr, told: Collection[Expr]) -> bool:
+    """Whether a value was read, or is made of variables that were."""
+    return contains(e, Load) or any(each in told for each in variables(e))
+
+
+def gathering(lines: Sequence[str]) -> list[str]:
+    """A function in which GCC gathers elements by instructions; by its usual tuning it takes places
+    apart and reads them one by one, which is slower on every CPU that was measured."""
+    tuned = ["#ifdef __AVX2__", "#pragma GCC push_options", '#pragma GCC target("tune=haswell")']
+    return [*tuned, "#endif", *lines, "#ifdef __AVX2__", "#pragma GCC pop_options", "#endif"]
 
 
 LANGUAGE = Language(KernelKind.CPU, prelude, function)
