@@ -6,16 +6,18 @@ import pytest
 
 from hidet import ops
 from hidet.build.ahead import Job
-from hidet.build.choosing.choices import choices, ranked
+from hidet.build.choosing.choices import choices, is_scheduled_as, ranked
 from hidet.build.choosing.grouping import grouped
 from hidet.build.planning.kernels import group_of, settings, shape_of, worked_out
 from hidet.fusion.group import Group
 from hidet.graph import symbol, trace_from
 from hidet.graph.operator import OPERATORS
 from hidet.graph.tensor import Node, Tensor
+from hidet.ops.products.matmul import Linear
+from hidet.ops.reductions.partial_statistics import NormedLinear
 from hidet.options import options
 from hidet.target import Target
-from hidet.types import f16
+from hidet.types import f16, f32
 
 GPU = Target.parse("sm_90a")
 
@@ -80,3 +82,14 @@ def test_queries_are_written_beside_keys_where_computing_them_takes_longer(apart
     first, last = (each for each in grouped(graph, GPU) if not each.is_free)
     assert len(first.results) == (2 if apart else 1)
     assert any(node.op.name == "multiply" for node in last.nodes) is not apart
+
+
+@pytest.mark.parametrize(
+    ("rows", "folded"), [(128, True), (8192, False), ("n", True), (("b", "s"), False)]
+)
+def test_norms_are_folded_where_products_keep_their_tiles_in_every_typical_call(rows, folded):
+    """Texts of open length are short or of some length; a batch of them has thousands of rows."""
+    rows = symbol(rows if isinstance(rows, tuple) else (rows,)).shape
+    x, weight, vector = f16[*rows, 768], f16[3072, 768], f32[3072,]
+    normed = NormedLinear(x, weight, f32[*rows, 12, 2], vector, vector, True, 1e-5)
+    assert is_scheduled_as(normed, Linear(x, weight, f16[3072,]), GPU) is folded

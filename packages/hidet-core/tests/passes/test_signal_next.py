@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hidet import sim
-from hidet.ir.expr import Builtin, Load, Var, wrap
+from hidet.ir.expr import Builtin, Load, Minimum, Var, wrap
 from hidet.ir.kernel import Kernel, KernelKind, Launch
 from hidet.ir.stmt import Declare, If, Invoke, Store
 from hidet.passes.launches.overlap_launches import WAIT, overlap_launches, waits_first
@@ -57,6 +57,17 @@ def test_it_never_precedes_the_wait():
     assert names(made.body[2].then) == ["Declare", SIGNAL, "Store"]
     alone = kernel(READ, Invoke(WAIT), write, ahead=(x,))
     assert signal_next(512)(alone) is alone
+
+
+def test_where_only_a_call_tells_how_many_blocks_there_are_the_kernel_looks():
+    t = Var("t", f32)
+    body = Invoke(WAIT), Declare(t, Load(x, (INDEX,))), Store(y, (INDEX,), t)
+    made = signal_next(1024)(kernel(*body, blocks=n))
+    assert names(made.body) == [WAIT, "If", "Declare", SIGNAL, "Store"]
+    assert names(made.body[1].then) == [SIGNAL]
+    assert str(made.body[1].condition) == "(8 < ((gridDim.x * gridDim.y) * gridDim.z))"
+    few = signal_next(1024)(kernel(*body, blocks=Minimum(n, wrap(8))))
+    assert names(few.body) == [WAIT, "Declare", SIGNAL, "Store"]
 
 
 def test_in_roles_it_follows_what_each_one_reads():

@@ -113,8 +113,16 @@ def is_faster(op: Op, other: Op, target: Target) -> bool:
 
 def is_scheduled_as(op: Op, other: Op, target: Target) -> bool:
     """Whether an operator can be computed as another one is, in the cheapest way to do that; how
-    many blocks had better share sums may differ."""
-    ways, others = choices(op, target), choices(other, target)
+    many blocks had better share sums may differ. Where only calls tell sizes, in each typical call:
+    what is won in small ones is little beside what slower tiles lose in large ones."""
+    is_open = target.kind == "cuda" and bool([*op.symbolic_sizes()])
+    calls = [(size,) for size in CALLS] if is_open else [()]
+    return all(is_scheduled_alike(op, other, target, each) for each in calls)
+
+
+def is_scheduled_alike(op: Op, other: Op, target: Target, calls: tuple[int, ...]) -> bool:
+    """The same in calls of some sizes."""
+    ways, others = choices(op, target, calls), choices(other, target, calls)
     if not others:
         return False
     best = others[0].point

@@ -5,12 +5,13 @@ CUDA C++ Programming Guide, "Programmatic Dependent Launch and Synchronization".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from math import prod
+from math import inf, prod
 
-from hidet.ir.expr import Const, Expr, Var
+from hidet.ir.bounds import range_of
+from hidet.ir.expr import Builtin, Const, Expr, Less, Mul, Var, wrap
 from hidet.ir.kernel import Kernel, PdlTrigger
 from hidet.ir.stmt import Body, If, Invoke, Stmt
 from hidet.ir.walk import find
@@ -41,17 +42,39 @@ def signal_next(at_once: int) -> Pass:
 
 
 def signalling(kernel: Kernel, at_once: int) -> Kernel:
-    """The kernel with the signal behind its reads, or behind its wait if it is large."""
+    """The kernel with the signal behind its reads, or behind its wait if it is large; where only a
+    call tells how large it is, the kernel looks."""
     if signals(kernel) or not waits_first(kernel):
         return kernel
     blocks, threads = known_size(kernel.launch.grid), known_size(kernel.launch.block)
     if threads < LEAST and not 0 < blocks * threads <= at_once:
         return kernel
-    when = PdlTrigger.START if blocks * threads > at_once else kernel.launch.pdl_trigger
-    if when is not PdlTrigger.START:
-        return kernel if when is PdlTrigger.END else behind_reads(kernel)
+    if blocks * threads > at_once or kernel.launch.pdl_trigger is PdlTrigger.START:
+        return behind_wait(kernel, Invoke(SIGNAL))
+    made = kernel if kernel.launch.pdl_trigger is PdlTrigger.END else behind_reads(kernel)
+    most = at_once // threads
+    if not signals(made) or at_most(kernel.launch.grid, most):
+        return made
+    # A signal that a thread gives once more counts for nothing.
+    return behind_wait(made, If(Less(wrap(most), grid_size(kernel)), (Invoke(SIGNAL),)))
+
+
+def behind_wait(kernel: Kernel, signal: Stmt) -> Kernel:
+    """The kernel with a statement right behind its wait."""
     place = after_wait(kernel)
-    return with_body(kernel, (*kernel.body[:place], Invoke(SIGNAL), *kernel.body[place:]))
+    return with_body(kernel, (*kernel.body[:place], signal, *kernel.body[place:]))
+
+
+def at_most(grid: Sequence[Expr], most: int) -> bool:
+    """Whether a launch is known to have so many blocks at most."""
+    ends = [range_of(each).high for each in grid]
+    return prod(inf if each is None else each for each in ends) <= most
+
+
+def grid_size(kernel: Kernel) -> Expr:
+    """The blocks of a launch, as the kernel sees them."""
+    x, y, z = (Builtin(f"gridDim.{axis}") for axis in "xyz")
+    return Mul(Mul(x, y), z)
 
 
 def behind_reads(kernel: Kernel) -> Kernel:
