@@ -11,10 +11,10 @@ from hidet.ops.products.attention import CAPPED, Attention
 from hidet.options import options
 from hidet.schedules.attention import rows_of
 from hidet.schedules.base import candidates
+from hidet.schedules.cuda.attention.blocks import Blocks
+from hidet.schedules.cuda.attention.query_tile import block_rows
 from hidet.schedules.cuda.attention.schedule import by_tensor_cores, tiled
 from hidet.schedules.cuda.attention.simt import Lanes, by_lanes
-from hidet.schedules.cuda.attention.space import Blocks
-from hidet.schedules.cuda.attention.walk import own_rows
 from hidet.schedules.space import points
 from hidet.target import Target
 from hidet.testing.fused import as_run
@@ -152,9 +152,9 @@ def test_long_rows_of_float32_find_room_in_99_kib():
 
 def test_layers_of_blocks_give_each_multiprocessor_as_much():
     rows, x = rows_of(LLAMA), Var("x", i32)
-    layer = Blocks(64, 64, (4, 1), 2, 1).layer(rows, TARGET)
+    layer = Blocks(64, 64, (4, 1), 2, 1).wave(rows, TARGET)
     assert layer == TARGET.cores
-    place = [wrap(each) for each in own_rows(rows, x, 8, layer)]
+    place = [wrap(each) for each in block_rows(rows, x, 8, layer)]
     found = [tuple(int(evaluate(e, {x: n})) for e in place) for n in range(256)]
     assert sorted(found) == [(z, number) for z in range(32) for number in range(8)]
     tiles = [sum(8 - number for _, number in found[n::layer]) for n in range(layer)]
@@ -166,14 +166,14 @@ def test_only_blocks_that_begin_together_are_in_layers():
     many = Attention(f16[640, 512, 64], f16[640, 512, 64], f16[640, 512, 64], None, True, 0.2)
     few = Attention(f16[2, 512, 64], f16[2, 512, 64], f16[2, 512, 64], None, True, 0.2)
     point = Blocks(64, 64, (4, 1), 2, 1)
-    assert point.layer(rows_of(LAYERED), TARGET) == 0
-    assert point.layer(rows_of(many), TARGET) == point.layer(rows_of(few), TARGET) == 0
-    assert Blocks(64, 64, (4, 1), 2, 2).layer(rows_of(LLAMA), TARGET) == 0
+    assert point.wave(rows_of(LAYERED), TARGET) == 0
+    assert point.wave(rows_of(many), TARGET) == point.wave(rows_of(few), TARGET) == 0
+    assert Blocks(64, 64, (4, 1), 2, 2).wave(rows_of(LLAMA), TARGET) == 0
 
 
 def test_blocks_in_layers():
     point = Blocks(16, 32, (1, 2), 2, 1)
-    assert point.layer(rows_of(LAYERED), TARGET)
+    assert point.wave(rows_of(LAYERED), TARGET)
     found, expected, _ = run(LAYERED, point)
     near(found, expected, f16)
 
@@ -182,4 +182,4 @@ def test_llamas_rows_are_dealt_out_and_two_tiles_are_ahead():
     found = candidates(LLAMA, TARGET)
     best = next(each.point for each in found if each.schedule.name == "attention_mma")
     assert best == Blocks(64, 64, (4, 1), 3, 1)
-    assert best.layer(rows_of(LLAMA), TARGET)
+    assert best.wave(rows_of(LLAMA), TARGET)

@@ -11,9 +11,9 @@ from hidet.lang import attr, cast, f32, script, tf32
 from hidet.lang.cuda import threadIdx
 from hidet.ops.products.attention import Attention
 from hidet.options import options
+from hidet.schedules.cuda.attention.blocks import Blocks
 from hidet.schedules.cuda.attention.schedule import by_tensor_cores, tiled
 from hidet.schedules.cuda.attention.simt import Lanes
-from hidet.schedules.cuda.attention.space import Blocks
 from hidet.schedules.cuda.tiles.two_parts import large_of, small_of
 from hidet.target import Target
 from hidet.testing.fused import as_run

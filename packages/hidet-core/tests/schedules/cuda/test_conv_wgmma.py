@@ -14,7 +14,7 @@ from hidet.ir.expr import Var
 from hidet.ops.windows.conv import Conv
 from hidet.passes.pipeline import lower
 from hidet.schedules.cuda.warpgroups.convolution import ConvWarpgroups, by_wgmma, conv_wgmma, image
-from hidet.schedules.cuda.warpgroups.window import Lines, Pixels
+from hidet.schedules.cuda.warpgroups.window import Pixels, Rows
 from hidet.schedules.cuda.warpgroups.windows import windows_of
 from hidet.schedules.space import from_json, to_json
 from hidet.target import Target
@@ -70,7 +70,7 @@ def test_few_channels_come_with_their_neighbours():
         type(image(windows_of(last(x, f16[8, 4, 4, x.shape[-1]], **how)), 64))
         for x, how in [(few, {}), (few, {"stride": (2, 2)}), (few, {"padding": AROUND}), (many, {})]
     ]
-    assert found == [Lines, Pixels, Pixels, Pixels]
+    assert found == [Rows, Pixels, Pixels, Pixels]
 
 
 @pytest.mark.parametrize("n", [1, 3])

@@ -16,9 +16,9 @@ from hidet.ops.reductions.partial_statistics import RUN, LinearMoments, NormedLi
 from hidet.passes.pipeline import lower
 from hidet.runtime.binding.memory import array_of, to_device
 from hidet.schedules.cuda.normed.matmul import (
-    Handing,
-    Norming,
-    handable,
+    ConsumerTiles,
+    ProducerTiles,
+    by_warpgroups_of,
     linear_moments_wgmma,
     normed_linear_wgmma,
     rows_product,
@@ -60,34 +60,34 @@ def norming(rows, n, k, of=f16, bias=True, transpose_b=True):
 
 
 HANDING = [
-    (handing((1,), 64, 8), Handing((64, 64), 8, 1)),
-    (handing((2,), 128, 40, bias=False, gain=False), Handing((64, 64), 8, 1)),
-    (handing((7,), 192, 136), Handing((64, 128), 6, 1)),
-    (handing((3, 43), 64, 72, bf16, transpose_b=False), Handing((128, 64), 6, 1)),
-    (handing((131,), 320, 72, bias=False), Handing((128, 128), 4, 1)),
-    (handing((7,), 192, 328, gain=False), Handing((64, 64), 3, 2)),
-    (handing((2, 65), 64, 520, bf16, bias=False), Handing((128, 64), 3, 4)),
-    (handing((1,), 192, 1032), Handing((64, 128), 2, 8)),
+    (handing((1,), 64, 8), ProducerTiles((64, 64), 8, 1)),
+    (handing((2,), 128, 40, bias=False, gain=False), ProducerTiles((64, 64), 8, 1)),
+    (handing((7,), 192, 136), ProducerTiles((64, 128), 6, 1)),
+    (handing((3, 43), 64, 72, bf16, transpose_b=False), ProducerTiles((128, 64), 6, 1)),
+    (handing((131,), 320, 72, bias=False), ProducerTiles((128, 128), 4, 1)),
+    (handing((7,), 192, 328, gain=False), ProducerTiles((64, 64), 3, 2)),
+    (handing((2, 65), 64, 520, bf16, bias=False), ProducerTiles((128, 64), 3, 4)),
+    (handing((1,), 192, 1032), ProducerTiles((64, 128), 2, 8)),
 ]
 BESIDE = [
-    (beside((1,), 64, 8), Handing((64, 64), 8, 1)),
-    (beside((7,), 192, 136, gain=False), Handing((64, 128), 6, 1)),
-    (beside((3, 43), 64, 72, bf16, transpose_b=False), Handing((128, 64), 6, 1)),
-    (beside((131,), 320, 72, bias=False), Handing((128, 128), 4, 1)),
-    (beside((7,), 192, 328), Handing((64, 64), 3, 2)),
-    (beside((2, 65), 64, 520, bf16, bias=False), Handing((128, 64), 3, 4)),
-    (beside((7,), 1088, 136), Handing((64, 64), 8, 2)),
-    (beside((2,), 192, 1032), Handing((64, 128), 2, 8)),
-    (beside((7,), 384, 520, gain=False), Handing((64, 192), 3, 4)),
+    (beside((1,), 64, 8), ProducerTiles((64, 64), 8, 1)),
+    (beside((7,), 192, 136, gain=False), ProducerTiles((64, 128), 6, 1)),
+    (beside((3, 43), 64, 72, bf16, transpose_b=False), ProducerTiles((128, 64), 6, 1)),
+    (beside((131,), 320, 72, bias=False), ProducerTiles((128, 128), 4, 1)),
+    (beside((7,), 192, 328), ProducerTiles((64, 64), 3, 2)),
+    (beside((2, 65), 64, 520, bf16, bias=False), ProducerTiles((128, 64), 3, 4)),
+    (beside((7,), 1088, 136), ProducerTiles((64, 64), 8, 2)),
+    (beside((2,), 192, 1032), ProducerTiles((64, 128), 2, 8)),
+    (beside((7,), 384, 520, gain=False), ProducerTiles((64, 192), 3, 4)),
 ]
 NORMING = [
-    (norming((1,), 7, 64), Norming((64, 64), 8, 1)),
-    (norming((2,), 129, 128, bias=False), Norming((64, 64), 8, 1)),
-    (norming((7,), 40, 192), Norming((64, 128), 6, 1)),
-    (norming((3, 43), 136, 320, bf16, transpose_b=False), Norming((128, 64), 6, 1)),
-    (norming((131,), 200, 1024, bias=False), Norming((128, 128), 4, 1)),
-    (norming((65,), 33, 768), Norming((64, 128), 8, 1)),
-    (norming((67,), 200, 128), Norming((64, 192), 6, 1)),
+    (norming((1,), 7, 64), ConsumerTiles((64, 64), 8, 1)),
+    (norming((2,), 129, 128, bias=False), ConsumerTiles((64, 64), 8, 1)),
+    (norming((7,), 40, 192), ConsumerTiles((64, 128), 6, 1)),
+    (norming((3, 43), 136, 320, bf16, transpose_b=False), ConsumerTiles((128, 64), 6, 1)),
+    (norming((131,), 200, 1024, bias=False), ConsumerTiles((128, 128), 4, 1)),
+    (norming((65,), 33, 768), ConsumerTiles((64, 128), 8, 1)),
+    (norming((67,), 200, 128), ConsumerTiles((64, 192), 6, 1)),
 ]
 
 
@@ -95,7 +95,7 @@ NORMING = [
 def built(op, point, target=TARGET):
     """The operator's module at a point that fits it."""
     schedule = linear_moments_wgmma if isinstance(op, LinearMoments) else normed_linear_wgmma
-    assert handable(op, TARGET)
+    assert by_warpgroups_of(op, TARGET)
     assert point.fits(op, TARGET)
     return schedule(op, target, point).module
 
@@ -156,13 +156,13 @@ def norms(op, module, arrays, run=in_simulator, distance=0.0):
 @pytest.mark.parametrize("distance", [20.0, 1000.0])
 def test_rows_far_from_zero(distance):
     """A mean of 20 and of 1000 deviations: what is taken off is as large as what it is taken of."""
-    op, point = norming((7,), 33, 192), Norming((64, 64), 8, 1)
+    op, point = norming((7,), 33, 192), ConsumerTiles((64, 64), 8, 1)
     norms(op, built(op, point), op.examples(seed=0), distance=distance)
 
 
 @pytest.mark.parametrize("slices", [1, 2])
 def test_moments_of_rows_far_from_zero(slices):
-    op, point = handing((7,), 192, 264), Handing((64, 64), 8, slices)
+    op, point = handing((7,), 192, 264), ProducerTiles((64, 64), 8, slices)
     *others, residual, gain = op.examples(seed=0)
     hands_on(op, built(op, point), [*others, residual + np.float16(1000), gain])
 
@@ -171,7 +171,7 @@ def test_moments_of_rows_far_from_zero(slices):
 @pytest.mark.parametrize("slices", [1, 2])
 def test_a_residual_far_from_zero_is_normed(distance, slices):
     """Its mean is taken off before anything else is done with it."""
-    op, point = beside((7,), 192, 264), Handing((64, 64), 8, slices)
+    op, point = beside((7,), 192, 264), ProducerTiles((64, 64), 8, slices)
     *others, residual, _, before, gain = op.examples(seed=0)
     residual = residual + np.float16(distance)
     moments = true_moments(residual).astype(np.float32)
@@ -185,12 +185,12 @@ def test_a_row_without_numbers_stays_one(wrong):
     *others, residual = first.examples(seed=0)
     residual = residual.copy()
     residual[3, 5] = wrong
-    point = Handing((64, 64), 8, 1)
+    point = ProducerTiles((64, 64), 8, 1)
     rows, moments = in_simulator(first, built(first, point), [*others, residual])
     _, weight, _, *vectors = second.examples(seed=1)
     weight[:, 5] = np.where(np.arange(33) % 2, weight[:, 5], 0)
     given = [rows, weight, moments, *vectors]
-    (found,) = in_simulator(second, built(second, Norming((64, 64), 8, 1)), given)
+    (found,) = in_simulator(second, built(second, ConsumerTiles((64, 64), 8, 1)), given)
     assert np.isnan(found[3]).all()
     assert np.isfinite(np.delete(found, 3, 0)).all()
 
@@ -199,8 +199,8 @@ def test_a_row_without_numbers_stays_one(wrong):
 def test_a_size_known_at_run_time(m):
     first, second = handing((M,), 64, 72), norming((M,), 40, 64)
     known = [each.with_sizes(lambda size: m) for each in (first, second)]
-    hands_on(known[0], built(first, Handing((64, 64), 8, 1)), known[0].examples(seed=0))
-    norms(known[1], built(second, Norming((64, 64), 8, 1)), known[1].examples(seed=0))
+    hands_on(known[0], built(first, ProducerTiles((64, 64), 8, 1)), known[0].examples(seed=0))
+    norms(known[1], built(second, ConsumerTiles((64, 64), 8, 1)), known[1].examples(seed=0))
 
 
 @pytest.mark.parametrize("block", [(64, 64), (64, 128)])
@@ -208,8 +208,8 @@ def test_blocks_take_tiles_in_turns(block):
     """Fewer blocks than tiles: the ring goes on where the tile before has left it."""
     one = replace(TARGET, cores=1)
     for op, point in (
-        (handing((130,), 256, 136), Handing(block, 8, 1)),
-        (norming((130,), 200, 128), Norming(block, 8, 1)),
+        (handing((130,), 256, 136), ProducerTiles(block, 8, 1)),
+        (norming((130,), 200, 128), ConsumerTiles(block, 8, 1)),
     ):
         module = built(op, point, one)
         assert int(module.kernels[0].launch.grid[0].value) < point.tiles(rows_product(op))
@@ -227,7 +227,7 @@ def gate(m=7, k=128, n=72):
 
 def test_what_follows_is_in_the_one_kernel(fused):
     graph = gate()
-    module = fused(graph, "normed_linear_wgmma", Norming((64, 64), 8, 1))
+    module = fused(graph, "normed_linear_wgmma", ConsumerTiles((64, 64), 8, 1))
     arrays = [a.astype(t.dtype.numpy) for a, t in zip(arrays_for(graph), graph.inputs, strict=True)]
     arrays[2] = true_moments(arrays[0]).astype(np.float32)
     found = np.full((7, 36), np.nan, np.float16)
@@ -236,19 +236,19 @@ def test_what_follows_is_in_the_one_kernel(fused):
 
 
 LARGE = [
-    (handing((512,), 2048, 2048), Handing((64, 128), 8, 1)),
-    (handing((4096,), 2048, 2048), Handing((128, 128), 6, 1)),
-    (handing((197,), 768, 3072), Handing((64, 128), 8, 4)),
-    (handing((128,), 768, 3072), Handing((64, 64), 8, 4)),
-    (beside((128,), 768, 3072), Handing((64, 64), 8, 4)),
-    (beside((256,), 768, 768), Handing((64, 64), 8, 1)),
-    (beside((128,), 1024, 4096), Handing((64, 192), 4, 8)),
-    (beside((512,), 768, 3072), Handing((64, 256), 3, 4)),
-    (beside((4096,), 2048, 2048), Handing((128, 128), 6, 1)),
-    (norming((197,), 3072, 768), Norming((64, 128), 8, 1)),
-    (norming((128,), 3072, 768), Norming((64, 64), 8, 1)),
-    (norming((512,), 3072, 768), Norming((64, 192), 6, 1)),
-    (norming((8192,), 16384, 2048), Norming((128, 128), 6, 1)),
+    (handing((512,), 2048, 2048), ProducerTiles((64, 128), 8, 1)),
+    (handing((4096,), 2048, 2048), ProducerTiles((128, 128), 6, 1)),
+    (handing((197,), 768, 3072), ProducerTiles((64, 128), 8, 4)),
+    (handing((128,), 768, 3072), ProducerTiles((64, 64), 8, 4)),
+    (beside((128,), 768, 3072), ProducerTiles((64, 64), 8, 4)),
+    (beside((256,), 768, 768), ProducerTiles((64, 64), 8, 1)),
+    (beside((128,), 1024, 4096), ProducerTiles((64, 192), 4, 8)),
+    (beside((512,), 768, 3072), ProducerTiles((64, 256), 3, 4)),
+    (beside((4096,), 2048, 2048), ProducerTiles((128, 128), 6, 1)),
+    (norming((197,), 3072, 768), ConsumerTiles((64, 128), 8, 1)),
+    (norming((128,), 3072, 768), ConsumerTiles((64, 64), 8, 1)),
+    (norming((512,), 3072, 768), ConsumerTiles((64, 192), 6, 1)),
+    (norming((8192,), 16384, 2048), ConsumerTiles((128, 128), 6, 1)),
 ]
 
 

@@ -1,44 +1,33 @@
-"""Attention on tensor cores in one pass over the keys, with no scores in memory.
+"""Attention in one pass over the keys, with no scores in memory: FlashAttention-2 (Dao 2023).
 
-FlashAttention-2 (Dao 2023): a block owns rows of q; keys come by in tiles, several of them under
-way at once; each warp keeps the running softmax of its rows, and their sums, in registers. Where
-rows are few, warps share the keys of a tile, and blocks share all keys.
+A block has rows of q, and tiles of keys are loaded by a multistage pipeline. Each warp has the
+online softmax and the accumulators of its rows in registers. Where rows are few, warps divide the
+keys of a tile, and blocks divide all keys (split-K).
 """
 
 from __future__ import annotations
 
 from hidet import options
-from hidet.lang import (
-    Global,
-    Int,
-    Registers,
-    attr,
-    cdiv,
-    f32,
-    part,
-    register_tensor,
-    script,
-    script_module,
-    shared_tensor,
-)
+from hidet.lang import Global, attr, cdiv, f32, part, script, script_module, shared_tensor
 from hidet.lang.cuda import blockIdx, cluster_sync, syncthreads
 from hidet.ops.products.attention import Attention
 from hidet.schedules.assemble import assemble
 from hidet.schedules.attention import is_sized, rows_of, types_of
 from hidet.schedules.base import Scheduled, schedule_for
-from hidet.schedules.cuda.attention.parts import (
-    finish,
-    hand_over,
-    joining,
+from hidet.schedules.cuda.attention.blocks import Blocks, pays
+from hidet.schedules.cuda.attention.main_loop import main_loop, warp_position
+from hidet.schedules.cuda.attention.non_finite import Operands
+from hidet.schedules.cuda.attention.partials import (
+    Partials,
+    ResultRows,
+    WorkspaceRows,
+    combine_kernel,
     partials_shape,
-    store_part,
-    write,
+    write_fragments,
 )
-from hidet.schedules.cuda.attention.plain import Operands
-from hidet.schedules.cuda.attention.single import products
-from hidet.schedules.cuda.attention.softmax import LOW, add_row_sums
-from hidet.schedules.cuda.attention.space import Blocks, pays
-from hidet.schedules.cuda.attention.walk import own_row, place, walk
+from hidet.schedules.cuda.attention.query_tile import QueryTile, split_tile
+from hidet.schedules.cuda.attention.softmax import OnlineSoftmax, softmax_of
+from hidet.schedules.cuda.attention.tf32 import tf32_products
 from hidet.target import Target
 from hidet.types import bf16, f16, tf32
 
@@ -49,7 +38,7 @@ def by_tensor_cores(op: Attention, target: Target) -> bool:
     able = target.has_feature("mma_f16") and target.has_feature("cp_async")
     if not (allowed and able and is_sized(op)):
         return False
-    reached = target.measured.attention_single / products()
+    reached = target.measured.attention_single / tf32_products()
     return narrow or (op.q.dtype is f32 and pays(rows_of(op), target, tf32.name, reached))
 
 
@@ -60,67 +49,73 @@ def attention_mma(op: Attention, target: Target, point: Blocks) -> Scheduled:
 
 
 def tiled(op: Attention, target: Target, point: Blocks) -> Scheduled:
-    """Attention as one kernel, or as two where blocks share keys without a cluster."""
+    """Attention as one kernel, or as two where blocks divide the keys without a cluster."""
     rows, slices = rows_of(op), point.slices
     height, width = point.part[0], point.padded(rows)[1]
-    together = slices if point.clustered(target) else 1
+    cluster = slices if point.clustered(target) else 1
     blocks = cdiv(rows.count, point.rows)
     padded = blocks * point.rows
     partial_type = f32[slices, rows.stacks * padded, width]
-    facts_type = f32[slices, rows.stacks * padded, 2]
-    layer, in_parts = point.layer(rows, target), point.in_parts(rows)
+    statistics_type = f32[slices, rows.stacks * padded, 2]
+    wave, emulated = point.wave(rows, target), point.emulated(rows)
 
     with script_module():
 
-        @script(**types_of(op), partial=partial_type, partial_facts=facts_type, y=op.infer())
+        @script(
+            **types_of(op), partial=partial_type, partial_statistics=statistics_type, y=op.infer()
+        )
         def attend(
             q: Global, k: Global, v: Global, mask: Global,
-            partial: Global, partial_facts: Global, y: Global,
+            partial: Global, partial_statistics: Global, y: Global,
         ) -> None:  # fmt: skip
             attr.func_name = op.name
             attr.cuda_grid_dim = (blocks * rows.stacks, 1, slices)
             attr.cuda_block_dim = point.threads
-            attr.cuda_cluster_dim = (1, 1, together)
-            z, top, first, turns = place(rows, point, layer, blocks)
-            of = Operands(rows, q, k, v, mask, y, in_parts)
-            row_max = register_tensor(f32, (height // 16, 2), init=LOW)
-            row_sum = register_tensor(f32, (height // 16, 2), init=0.0)
-            sums = register_tensor(f32, (height // 16, width // 8, 4), init=0.0)
-            walk(point, of, z, top, first, turns, row_max, row_sum, sums)
-            add_row_sums(row_sum)
-            end(point, of, together, sums, row_max, row_sum, partial, partial_facts, z, top)
+            attr.cuda_cluster_dim = (1, 1, cluster)
+            tile = split_tile(rows, (point.rows, point.keys), slices, wave, blocks)
+            of = Operands(rows, q, k, v, mask, y, emulated)
+            softmax = softmax_of(rows, mask, height // 16, width // 8)
+            main_loop(point, of, tile, softmax)
+            softmax.reduce_row_sum()
+            end(point, of, cluster, softmax, Partials(partial, partial_statistics), tile)
 
         kernels = [attend]
-        if slices > together:
-            kernels.append(joining(op.name, rows, in_parts, partial_type, facts_type, padded))
-    workspaces = ["partial", "partial_facts"]
+        if slices > cluster:
+            kernels.append(
+                combine_kernel(op.name, rows, emulated, partial_type, statistics_type, padded)
+            )
+    workspaces = ["partial", "partial_statistics"]
     return Scheduled(assemble(op.name, kernels, op.operand_labels(), ["y"], workspaces), point)
 
 
 @part
 def end(
-    point: Blocks, of: Operands, together: int, sums: Registers, row_max: Registers,
-    row_sum: Registers, partial: Global, partial_facts: Global, z: Int, top: Int,
+    point: Blocks, of: Operands, cluster: int, softmax: OnlineSoftmax, workspace: Partials,
+    tile: QueryTile,
 ) -> None:  # fmt: skip
-    """What warps and blocks have found becomes the result, or a part of it in a workspace."""
+    """A block's accumulators become the result, or its part of the workspace."""
     rows, threads = of.rows, point.threads
-    row, sharer = own_row(point)
+    row, key_warp = warp_position(point)
     if point.warps[1] == point.slices == 1:
-        write(of, sums, row_sum, z, top + row)
+        write_fragments(of, softmax, tile.z, tile.top + row)
     else:
-        width = point.padded(rows)[1]
-        partials = shared_tensor(f32, partials_shape(point.warps[1], point.rows, width))
-        facts = shared_tensor(f32, (point.warps[1], point.rows, 2))
-        hand_over(rows, sums, row_max, row_sum, partials, facts, sharer, row)
-        if together > 1:
+        shape = partials_shape(point.warps[1], point.rows, point.padded(rows)[1])
+        accumulators = shared_tensor(f32, shape)
+        statistics = shared_tensor(f32, (*shape[:2], 2))
+        partials, result = (
+            Partials(accumulators, statistics, cluster),
+            ResultRows(of, tile.z, tile.top),
+        )
+        partials.put(softmax, key_warp, row)
+        if cluster > 1:
             cluster_sync()
-            finish(of, threads, together, partials, facts, z, top, blockIdx.z)
+            partials.merge_tile(threads, blockIdx.z, result)
             # A block's shared memory goes with it: it stays until all have read there.
             cluster_sync()
         else:
             syncthreads()
             if point.slices > 1:
-                at = z * (cdiv(rows.count, point.rows) * point.rows) + top
-                store_part(threads, partials, facts, partial, partial_facts, blockIdx.z, at)
+                first = tile.z * (cdiv(rows.count, point.rows) * point.rows) + tile.top
+                partials.merge_tile(threads, 0, WorkspaceRows(workspace, blockIdx.z, first))
             else:
-                finish(of, threads, 1, partials, facts, z, top, 0)
+                partials.merge_tile(threads, 0, result)

@@ -1,7 +1,7 @@
-"""The softmax of attention, row by row as keys come along (Milakov and Gimelshein 2018).
+"""The online softmax of attention, row by row as tiles of keys come (Milakov and Gimelshein 2018).
 
-Scores are powers of two here: their factor has log2(e) in it. A thread's sums are over its own
-columns until `add_row_sums` adds up those of the four lanes that share a row.
+Scores are exponents of two: their factor includes log2(e). A thread's row sum is over its own
+columns until `reduce_row_sum` adds those of the four lanes that share a row.
 """
 
 from __future__ import annotations
@@ -15,13 +15,16 @@ from hidet.ir.expr import Expr
 from hidet.ir.functions import NEAR, call
 from hidet.lang import (
     Bool,
+    Float,
     Int,
     Registers,
     cast,
     f32,
     grid,
     maximum,
+    minimum,
     part,
+    record,
     register_tensor,
     select,
     unroll,
@@ -35,26 +38,28 @@ from hidet.schedules.attention import Rows
 from hidet.target import WARP
 
 ALL = 0xFFFFFFFF
+"""All lanes of a warp."""
 # What expressions are compared with is of any type: checkers see that floats equal no expression.
 LOW: Any = float("-inf")
-NOTHING: Any = 0.0
-"""The score of a key that is not there, and the sum of no weights."""
+"""The score of a key that is masked."""
+ZERO: Any = 0.0
+"""The row sum of a row that sees no key."""
 LOG2_E = 1 / math.log(2)
 fast_exp2 = partial(call, "exp2_approx")
 
 
 def factor_of(rows: Rows) -> float:
-    """What scores are multiplied by when their exponentials are taken: all of it, or nothing."""
-    return 1.0 if multiplied_first(rows) else rows.op.scale * LOG2_E
+    """What scores are multiplied by as their exponentials are taken; 1 if that was done before."""
+    return 1.0 if is_scaled_first(rows) else rows.op.scale * LOG2_E
 
 
-def multiplied_first(rows: Rows) -> bool:
-    """Whether scores need their factor before the largest is looked for."""
+def is_scaled_first(rows: Rows) -> bool:
+    """Whether scores are scaled before their row max is taken."""
     return rows.op.mask is not None or rows.op.scale <= 0 or bool(rows.op.steps)
 
 
-def stepped_score(op: Attention, product: Expr) -> Expr:
-    """What a product says ahead of masks, as a power of two."""
+def scaled_score(op: Attention, product: Expr) -> Expr:
+    """The score of a product of q and k before masks, as an exponent of two."""
     if not op.steps:
         return product * (op.scale * LOG2_E)
     value = stepped(product * op.scale, op.steps)
@@ -63,92 +68,133 @@ def stepped_score(op: Attention, product: Expr) -> Expr:
 
 
 @part
-def mask_scores(
-    rows: Rows, scores: Registers, mask: Any, z: Int, row: Int, key: Int, edge: Bool
-) -> None:
-    """What the scores say after masks.
+def inverse_of(row_sum: Float) -> Float:
+    """What a row's accumulators are multiplied by in the end: 0 where the row sees no key."""
+    return select(row_sum == ZERO, 0.0, 1.0 / row_sum)
 
-    `edge`: whether some keys of the tile are not there, or come after a row. `row` and `key` are
-    those of the warp's first score.
-    """
-    op, lane = rows.op, threadIdx.x % WARP
-    kept = op.mask is not None and op.mask.dtype.is_bool
-    if multiplied_first(rows):
+
+def fragment_row(first: Any, lane: Any, i: Any, half: Any) -> Any:
+    """The row of a lane's elements of fragment `i`, in one of its halves."""
+    return first + i * 16 + half * 8 + mma_c().task(lane, 0)[0]
+
+
+def fragment_column(first: Any, lane: Any, j: Any) -> Any:
+    """The column of a lane's first element of fragment `j`."""
+    return first + j * 8 + mma_c().task(lane, 0)[1]
+
+
+@record
+class OnlineSoftmax:
+    """A warp's rows of the result so far, in fragments of `mma_c`: 16 rows by 8 columns each."""
+
+    rows: Rows
+    mask: Any
+    accumulators: Registers
+    """Weighted sums of rows of v: float32[fragments down, fragments across, 4]."""
+    row_max: Registers
+    """The largest score of each row: float32[fragments down, 2]."""
+    row_sum: Registers
+    """The sum of each row's weights, which are relative to its row max."""
+
+    @part
+    def apply_mask(self, scores: Registers, z: Int, row: Int, key: Int, end: Int) -> None:
+        """Scores are scaled and masked. `row` and `key` are those of the warp's first score; `end`
+        is the first key behind the block's tile of keys."""
+        rows = self.rows
+        seen = rows.keys
+        if rows.op.causal:
+            seen = minimum(seen, 1 if rows.together else row + 1)
+        self.mask_tile(scores, z, row, key, end > seen)
+
+    @part
+    def mask_tile(self, scores: Registers, z: Int, row: Int, key: Int, edge: Bool) -> None:
+        """The same; `edge`: whether the tile has keys that some of the rows do not see."""
+        if is_scaled_first(self.rows):
+            self.scale(scores, z, row, key)
+        if edge:
+            self.hide(scores, row, key)
+
+    @part
+    def scale(self, scores: Registers, z: Int, row: Int, key: Int) -> None:
+        """Scores are scaled, and get the mask that is an operand."""
+        op, lane = self.rows.op, threadIdx.x % WARP
         for i, half in unroll(grid(scores.shape[0], 2)):
-            at = row + i * 16 + half * 8 + mma_c().task(lane, 0)[0]
+            at = fragment_row(row, lane, i, half)
             for j in unroll(scores.shape[1]):
                 for v in vectorize(2):
-                    value = stepped_score(op, scores[i, j, half * 2 + v])
+                    value = scaled_score(op, scores[i, j, half * 2 + v])
                     if op.mask is not None:
-                        column = key + j * 8 + mma_c().task(lane, 0)[1] + v
-                        entry = get(mask, *rows.mask_at(z, at, column))
-                        if kept:
-                            value = select(entry, value, LOW)
-                        else:
-                            value += cast(entry, f32) * LOG2_E
+                        column = fragment_column(key, lane, j) + v
+                        value = masked(op, value, get(self.mask, *self.rows.mask_at(z, at, column)))
                     scores[i, j, half * 2 + v] = value
-    if edge:
+
+    @part
+    def hide(self, scores: Registers, row: Int, key: Int) -> None:
+        """Scores of keys behind the last one, or of those that come after a row, are left out."""
+        rows, lane = self.rows, threadIdx.x % WARP
         for i, half in unroll(grid(scores.shape[0], 2)):
             last = rows.keys - 1
-            if op.causal:
-                number = rows.number(row + i * 16 + half * 8 + mma_c().task(lane, 0)[0])
+            if rows.op.causal:
+                number = rows.number(fragment_row(row, lane, i, half))
                 last = select(number < last, number, last)
             for j, v in unroll(grid(scores.shape[1], 2)):
-                column = key + j * 8 + mma_c().task(lane, 0)[1] + v
+                column = fragment_column(key, lane, j) + v
                 old = scores[i, j, half * 2 + v]
                 scores[i, j, half * 2 + v] = select(column <= last, old, LOW)
 
+    @part
+    def weigh(self, scores: Registers, rescale: Registers) -> None:
+        """Scores become weights, and count for row max and row sum. `rescale` becomes the factor
+        by which accumulators are relative to the new row max."""
+        factor = factor_of(self.rows)
+        for i, half in unroll(grid(scores.shape[0], 2)):
+            row_max = self.row_max[i, half]
+            for j, v in unroll(grid(scores.shape[1], 2)):
+                row_max = maximum(row_max, scores[i, j, half * 2 + v])
+            row_max = maximum(row_max, shfl_xor_sync(ALL, row_max, 1))
+            row_max = maximum(row_max, shfl_xor_sync(ALL, row_max, 2))
+            finite_max = select(row_max == LOW, 0.0, row_max)
+            shift = finite_max * factor
+            # The difference comes first: where the row max stays nothing is rescaled.
+            scale = fast_exp2((self.row_max[i, half] - finite_max) * factor)
+            self.row_max[i, half] = row_max
+            row_sum = self.row_sum[i, half] * scale
+            for j, v in unroll(grid(scores.shape[1], 2)):
+                weight = fast_exp2(scores[i, j, half * 2 + v] * factor - shift)
+                scores[i, j, half * 2 + v] = weight
+                row_sum += weight
+            self.row_sum[i, half] = row_sum
+            rescale[i, half] = scale
+
+    @part
+    def rescale_accumulators(self, rescale: Registers) -> None:
+        """Accumulators become relative to the new row max."""
+        sums = self.accumulators
+        for i, half in unroll(grid(sums.shape[0], 2)):
+            for j, v in unroll(grid(sums.shape[1], 2)):
+                sums[i, j, half * 2 + v] *= rescale[i, half]
+
+    @part
+    def reduce_row_sum(self) -> None:
+        """Each row sum becomes that of all four lanes of its row."""
+        for i, half in unroll(grid(self.row_sum.shape[0], 2)):
+            total = self.row_sum[i, half]
+            total += shfl_xor_sync(ALL, total, 1)
+            total += shfl_xor_sync(ALL, total, 2)
+            self.row_sum[i, half] = total
+
+
+def masked(op: Attention, score: Expr, entry: Any) -> Any:
+    """A score with its entry of the mask."""
+    if op.mask is not None and op.mask.dtype.is_bool:
+        return select(entry, score, LOW)
+    return score + cast(entry, f32) * LOG2_E
+
 
 @part
-def online_softmax(
-    rows: Rows, scores: Registers, row_max: Registers, row_sum: Registers, sums: Registers
-) -> None:
-    """Scores become weights. What was summed with a smaller row max is rescaled as the row max
-    grows."""
-    rescale = register_tensor(f32, row_max.shape)
-    weigh_scores(rows, scores, row_max, row_sum, rescale)
-    rescale_sums(sums, rescale)
-
-
-@part
-def weigh_scores(
-    rows: Rows, scores: Registers, row_max: Registers, row_sum: Registers, rescale: Registers
-) -> None:
-    """Scores become weights. `rescale`: what is left of rows that were summed before."""
-    factor = factor_of(rows)
-    for i, half in unroll(grid(scores.shape[0], 2)):
-        top = row_max[i, half]
-        for j, v in unroll(grid(scores.shape[1], 2)):
-            top = maximum(top, scores[i, j, half * 2 + v])
-        top = maximum(top, shfl_xor_sync(ALL, top, 1))
-        top = maximum(top, shfl_xor_sync(ALL, top, 2))
-        there = select(top == LOW, 0.0, top)
-        shift = there * factor
-        # The difference comes first: where the row max stays nothing is rescaled.
-        scale = fast_exp2((row_max[i, half] - there) * factor)
-        row_max[i, half] = top
-        total = row_sum[i, half] * scale
-        for j, v in unroll(grid(scores.shape[1], 2)):
-            weight = fast_exp2(scores[i, j, half * 2 + v] * factor - shift)
-            scores[i, j, half * 2 + v] = weight
-            total += weight
-        row_sum[i, half] = total
-        rescale[i, half] = scale
-
-
-@part
-def rescale_sums(sums: Registers, rescale: Registers) -> None:
-    """Sums are rescaled to the new row max."""
-    for i, half in unroll(grid(sums.shape[0], 2)):
-        for j, v in unroll(grid(sums.shape[1], 2)):
-            sums[i, j, half * 2 + v] *= rescale[i, half]
-
-
-@part
-def add_row_sums(row_sum: Registers) -> None:
-    """The row sums, of all lanes."""
-    for i, half in unroll(grid(row_sum.shape[0], 2)):
-        total = row_sum[i, half]
-        total += shfl_xor_sync(ALL, total, 1)
-        total += shfl_xor_sync(ALL, total, 2)
-        row_sum[i, half] = total
+def softmax_of(rows: Rows, mask: Any, down: int, across: int) -> OnlineSoftmax:
+    """The softmax of so many fragments of rows by fragments of columns of v, before any key."""
+    row_max = register_tensor(f32, (down, 2), init=LOW)
+    row_sum = register_tensor(f32, (down, 2), init=0.0)
+    accumulators = register_tensor(f32, (down, across, 4), init=0.0)
+    return OnlineSoftmax(rows, mask, accumulators, row_max, row_sum)

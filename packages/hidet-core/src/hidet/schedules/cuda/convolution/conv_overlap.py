@@ -54,12 +54,12 @@ from hidet.schedules.cuda.convolution.overlap_products import (
     WindowProducts,
 )
 from hidet.schedules.cuda.tiles.mma import by_tensor_cores
-from hidet.schedules.cuda.warpgroups.barriers import FULL, Pipeline, begin, pipeline_of
+from hidet.schedules.cuda.warpgroups.epilogue import TileEpilogue
 from hidet.schedules.cuda.warpgroups.groups import PIECE
-from hidet.schedules.cuda.warpgroups.lines import staging_shape
-from hidet.schedules.cuda.warpgroups.pairs import sums_to
+from hidet.schedules.cuda.warpgroups.pair_epilogue import epilogue_of
+from hidet.schedules.cuda.warpgroups.pipeline import FULL, Pipeline, begin, pipeline_of
+from hidet.schedules.cuda.warpgroups.staged_store import staging_shape
 from hidet.schedules.cuda.warpgroups.tile_order import Tile
-from hidet.schedules.cuda.warpgroups.write import Sums
 from hidet.schedules.space import choice
 from hidet.schedules.typical import estimated
 from hidet.target import WARP, WARPGROUP, Target
@@ -197,7 +197,7 @@ def overlapped(name: str, p: Overlap, point: OverlapTile, target: Target) -> Mod
             taps = shared_tensor(dtype, (p.k // LINE, columns + PADDING_LINES, LINE))
             lines = shared_tensor(dtype, (stages, p.planes, length, LINE))
             staged = shared_tensor(dtype, staging_shape(point.consumers // WARP))
-            epilogue = sums_to(staged, bias, c, p, columns, f32 if p.bias else None, None)
+            epilogue = epilogue_of(staged, bias, c, p, columns, f32 if p.bias else None, None)
             products, pipe = WindowProducts(p, columns, length, lines, taps), pipeline_of(stages)
             left = blockIdx.y * columns
             begin([pipe], [], PRODUCERS, point.consumers // WARP)
@@ -223,7 +223,7 @@ def overlapped(name: str, p: Overlap, point: OverlapTile, target: Target) -> Mod
 
 @part
 def multiply_tiles(
-    point: OverlapTile, products: WindowProducts, pipe: Pipeline, epilogue: Sums,
+    point: OverlapTile, products: WindowProducts, pipe: Pipeline, epilogue: TileEpilogue,
     accumulators: Registers, x: Global, left: Int,
 ) -> None:  # fmt: skip
     """For warpgroups: multiply and write one tile after the other."""
@@ -249,7 +249,7 @@ def multiply_tiles(
 
 @part
 def recompute(
-    point: OverlapTile, products: WindowProducts, epilogue: Sums, accumulators: Registers,
+    point: OverlapTile, products: WindowProducts, epilogue: TileEpilogue, accumulators: Registers,
     shift: Any, x: Global, left: Int, first: Int, end: Int,
 ) -> None:  # fmt: skip
     """For warpgroups: compute iterations from `first` on again, reading nothing beside windows."""

@@ -1,1 +1,1 @@
-"""Products whose rows a norm reads next."""
+"""Matmuls that produce, or consume, normalisation statistics of their rows."""

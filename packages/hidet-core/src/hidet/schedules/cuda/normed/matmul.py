@@ -1,7 +1,6 @@
-"""Matmuls around a norm that has no kernel of its own, by warpgroups (sm_90a).
+"""Matmuls that produce (`producer.py`) or consume (`consumer.py`) normalisation statistics.
 
-They produce, or consume, partial normalisation statistics of their rows: `moments.py` and
-`shares.py`, `normed.py`.
+With both, a norm between two matmuls needs no kernel of its own. By warpgroups (sm_90a).
 """
 
 from __future__ import annotations
@@ -16,26 +15,31 @@ from hidet.ops.reductions.partial_statistics import LinearMoments, NormedLinear,
 from hidet.schedules.assemble import assemble, marked, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.contraction import Contraction
-from hidet.schedules.cuda.normed.moments import Beside, MomentSums
-from hidet.schedules.cuda.normed.normed import NormedSums
-from hidet.schedules.cuda.normed.shares import BESIDE, SharedMoments, steps_of
+from hidet.schedules.cuda.normed.consumer import ConsumerEpilogue
+from hidet.schedules.cuda.normed.producer import (
+    RUN_THREADS,
+    AddedOperands,
+    SplitProducerEpilogue,
+    WholeProducerEpilogue,
+    steps_of,
+)
 from hidet.schedules.cuda.normed.statistics import Statistics
+from hidet.schedules.cuda.warpgroups.epilogue import TileEpilogue
 from hidet.schedules.cuda.warpgroups.matmul import MatrixWarpgroups, by_wgmma
 from hidet.schedules.cuda.warpgroups.matrix import Matrix
-from hidet.schedules.cuda.warpgroups.pairs import sums_to
+from hidet.schedules.cuda.warpgroups.pair_epilogue import epilogue_of
 from hidet.schedules.cuda.warpgroups.tile import Tensors, by_warpgroups
-from hidet.schedules.cuda.warpgroups.write import Sums
 from hidet.schedules.product import Product
 from hidet.target import Target
 from hidet.types import TensorType
 
 WIDEST = 128
-"""Columns up to which a thread has registers for a residual beside its sums."""
+"""Columns up to which a thread has registers for a residual and its accumulators."""
 WIDEST_NORMED = 192
 """The same for what belongs to columns alone."""
 
 EARLY = "residual", "bias", "residual_gain", "gain"
-"""What is under way while others sum up, as kernels call it."""
+"""The operands that are prefetched, as kernels call them."""
 RESULTS = "c", "moments", "scaled"
 """The results, as kernels call them; the last one only where a gain asks for it."""
 
@@ -47,9 +51,9 @@ def rows_product(op: OfRows) -> Product:
     return Product(op.x, op.weight, op.bias, c, (), op.x.shape[:-1], n, k, True, op.transpose_b)
 
 
-class Alone(MatrixWarpgroups):
-    """Tiles of blocks that are alone on a multiprocessor: what is done with the sums lies in
-    registers, while others would multiply."""
+class SoleTiles(MatrixWarpgroups):
+    """Tiles of blocks that are alone on a multiprocessor, where threads have registers for the
+    operands of the epilogue."""
 
     def fits_on(self, p: Contraction, target: Target) -> bool:
         """Whether there is room, for one block on a multiprocessor."""
@@ -60,11 +64,11 @@ class Alone(MatrixWarpgroups):
         return rows_product(op)
 
 
-class Handing(Alone):
+class ProducerTiles(SoleTiles):
     """Tiles of a matmul that produces statistics. With split-K a block has less to add."""
 
     def fits_on(self, p: Contraction, target: Target) -> bool:
-        """Whether threads have registers for what they add, too."""
+        """Whether threads have registers for what they add."""
         widest = WIDEST if self.slices < 4 else 2 * WIDEST
         return self.columns <= widest and super().fits_on(p, target)
 
@@ -73,20 +77,20 @@ class Handing(Alone):
     ) -> tuple[float, float]:
         """As for other matmuls; without split-K a block runs the whole epilogue of its tile."""
         cycles, after = super().cycles(p, target, tiles, together)
-        unshared = target.measured.wgmma.statistics if self.slices == 1 else 0
-        return cycles + unshared, after + unshared
+        statistics = target.measured.wgmma.statistics if self.slices == 1 else 0
+        return cycles + statistics, after + statistics
 
 
-class Norming(Alone):
-    """Tiles of a product of normed rows: each is one block's, who knows the norms of its rows."""
+class ConsumerTiles(SoleTiles):
+    """Tiles of a matmul that consumes statistics; each tile is one block's."""
 
     def fits_on(self, p: Contraction, target: Target) -> bool:
-        """Whether threads have registers for what belongs to columns, too."""
-        narrow = self.columns <= WIDEST_NORMED and not self.borrows
+        """Whether threads have registers for what belongs to columns."""
+        narrow = self.columns <= WIDEST_NORMED and not self.reallocates
         return narrow and self.slices == 1 and super().fits_on(p, target)
 
 
-def handable(op: OfRows, target: Target) -> bool:
+def by_warpgroups_of(op: OfRows, target: Target) -> bool:
     """Whether warpgroups may multiply these."""
     return by_wgmma(rows_product(op), target)
 
@@ -99,27 +103,29 @@ def view_of(op: OfRows, place: int) -> StridedView:
 @schedule_for(
     LinearMoments,
     target="cuda",
-    space=Handing,
-    when=handable,
+    space=ProducerTiles,
+    when=by_warpgroups_of,
     without_prologue=(0, 1),
     view=view_of,
 )
-def linear_moments_wgmma(op: LinearMoments, target: Target, point: Handing) -> Scheduled:
+def linear_moments_wgmma(op: LinearMoments, target: Target, point: ProducerTiles) -> Scheduled:
     """Tiles of the matmul by warpgroups, and statistics of their runs."""
-    p, columns, shared = rows_product(op), point.columns, point.slices > 1
+    p, columns, split = rows_product(op), point.columns, point.slices > 1
 
     def end(of: Tensors, staged: Any) -> Any:
-        beside = Beside(op, of["residual"], of["bias"], of["residual_gain"], of["gain"])
+        added = AddedOperands(op, of["residual"], of["bias"], of["residual_gain"], of["gain"])
         known = p, runs_of(p.n), op.eps, of["residual_moments"]
-        if shared:
-            statistics, results = Statistics(*known, steps_of(point), BESIDE), RESULTS
-            return SharedMoments(p, point, beside, statistics, *(of[each] for each in results))
+        if split:
+            statistics = Statistics(*known, steps_of(point), RUN_THREADS)
+            common = p, added, statistics, of["moments"]
+            return SplitProducerEpilogue(*common, point, of["c"], of["scaled"])
         to_c, to_scaled = (written_as(p, staged, of[each], columns) for each in ("c", "scaled"))
-        return MomentSums(p, columns, beside, Statistics(*known), of["moments"], to_c, to_scaled)
+        common = p, added, Statistics(*known), of["moments"]
+        return WholeProducerEpilogue(*common, columns, to_c, to_scaled)
 
     kernel = by_warpgroups(op.name, p, point, target, types_of(op, p), end)
     made = assemble(op.name, [kernel], names_of(op), RESULTS[: len(op.results())])
-    early = ("residual_moments", *EARLY) if shared else EARLY
+    early = ("residual_moments", *EARLY) if split else EARLY
     return Scheduled(marked(made, early=early, ahead=point.ahead(p)), point)
 
 
@@ -137,16 +143,21 @@ def types_of(op: LinearMoments, p: Product) -> dict[str, TensorType]:
 
 
 @schedule_for(
-    NormedLinear, target="cuda", space=Norming, when=handable, without_prologue=(0, 1), view=view_of
+    NormedLinear,
+    target="cuda",
+    space=ConsumerTiles,
+    when=by_warpgroups_of,
+    without_prologue=(0, 1),
+    view=view_of,
 )
-def normed_linear_wgmma(op: NormedLinear, target: Target, point: Norming) -> Scheduled:
-    """Tiles of the product by warpgroups, normed before they are written."""
+def normed_linear_wgmma(op: NormedLinear, target: Target, point: ConsumerTiles) -> Scheduled:
+    """Tiles of the matmul by warpgroups, normalised before they are written."""
     p, columns = rows_product(op), point.columns
 
     def end(of: Tensors, staged: Any) -> Any:
         statistics = Statistics(p, runs_of(p.k), op.eps, of["moments"])
         to_c = written_as(p, staged, of["c"], columns)
-        return NormedSums(op, columns, statistics, of["sums_of"], of["bias"], to_c)
+        return ConsumerEpilogue(op, columns, statistics, of["sums_of"], of["bias"], to_c)
 
     bias = operand_type(op.bias, p.c)
     tensors = {"moments": op.moments, "sums_of": op.sums, "bias": bias, "c": p.c}
@@ -155,9 +166,9 @@ def normed_linear_wgmma(op: NormedLinear, target: Target, point: Norming) -> Sch
     return Scheduled(marked(made, early=["sums_of", "bias"], ahead=point.ahead(p)), point)
 
 
-def written_as(p: Product, staged: Shared, c: Global, columns: int) -> Sums:
-    """The end of a product whose bias is part of what its sums become before."""
-    return sums_to(staged, None, c, replace(p, bias=None), columns, None, None)
+def written_as(p: Product, staged: Shared, c: Global, columns: int) -> TileEpilogue:
+    """How accumulators that have their bias are written."""
+    return epilogue_of(staged, None, c, replace(p, bias=None), columns, None, None)
 
 
 def names_of(op: OfRows) -> list[str]:

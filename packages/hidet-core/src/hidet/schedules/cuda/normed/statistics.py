@@ -1,7 +1,7 @@
 """Partial normalisation statistics: moments of runs of rows, and rows' mean and scale (sm_90a).
 
-Lanes side by side, which have sums of one row, share its runs and put them together (Chan et al.
-1983), while the first tiles are on their way.
+The neighbouring lanes that have elements of one row divide its runs and combine them (Chan et al.
+1983), while the first tiles are loaded.
 """
 
 from __future__ import annotations
@@ -32,10 +32,8 @@ ALL = 0xFFFFFFFF
 
 @record
 class Statistics:
-    """Those of a thread's rows, of each of which `lanes` lanes side by side have sums.
-
-    By themselves warpgroups have sums of two rows, four lanes of each.
-    """
+    """Those of a thread's rows, of each of which `lanes` neighbouring lanes have elements: with
+    the fragments of warpgroups two rows, and four lanes of each."""
 
     p: Product
     runs: int
@@ -50,40 +48,40 @@ class Statistics:
         return self.rows, cdiv(self.runs, self.lanes), 2
 
     @part
-    def bring(self, held: Registers, number: Int, row: Int) -> None:
-        """Those of a thread's share of the runs of a row, its own as `number`, are under way; zeros
+    def load(self, held: Registers, number: Int, row: Int) -> None:
+        """Loads of a thread's share of the runs of a row, its own as `number`, are started; zeros
         where there are fewer."""
-        for turn in static(range(self.held[1])):
+        for run in static(range(self.held[1])):
             for which in vectorize(2):
-                at = self.p.c_at(0, row, turn * self.lanes + threadIdx.x % self.lanes)
-                held[number, turn, which] = get(self.moments, *at, which)
+                at = self.p.c_at(0, row, run * self.lanes + threadIdx.x % self.lanes)
+                held[number, run, which] = get(self.moments, *at, which)
 
     @part
     def combine(self, held: Registers, mean: Registers, scale: Registers) -> None:
         """Mean and scale of a thread's rows."""
         rows, lanes, runs = self.rows, self.lanes, self.runs
         total = register_tensor(f32, (rows,), init=0)
-        for number, turn in static(pairs(rows, self.held[1])):
-            total[number] += held[number, turn, 0]
+        for number, run in static(pairs(rows, self.held[1])):
+            total[number] += held[number, run, 0]
         add_across(total, rows, lanes)
         for number in static(range(rows)):
             mean[number] = total[number] * (1 / runs)
             total[number] = 0.0
-        for number, turn in static(pairs(rows, self.held[1])):
-            away = held[number, turn, 0] - mean[number]
-            if turn * lanes + threadIdx.x % lanes < runs:
-                total[number] += held[number, turn, 1] + away * away * RUN
+        for number, run in static(pairs(rows, self.held[1])):
+            away = held[number, run, 0] - mean[number]
+            if run * lanes + threadIdx.x % lanes < runs:
+                total[number] += held[number, run, 1] + away * away * RUN
         add_across(total, rows, lanes)
         for number in static(range(rows)):
             scale[number] = rsqrt(total[number] * (1 / (runs * RUN)) + self.eps)
 
     @part
     def find(self, mean: Registers, scale: Registers, top: Int) -> None:
-        """For warpgroups: mean and scale of the rows of which a thread has sums."""
+        """For warpgroups: mean and scale of the rows of a thread's accumulators."""
         lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
         held = register_tensor(f32, self.held)
         for half in static(range(2)):
-            self.bring(held, half, top + warp * 16 + mma_c().task(lane, half * 2)[0])
+            self.load(held, half, top + warp * 16 + mma_c().task(lane, half * 2)[0])
         self.combine(held, mean, scale)
 
 
@@ -94,7 +92,7 @@ def pairs(rows: int, columns: int) -> list[tuple[int, int]]:
 
 @part
 def add_across(values: Registers, count: int, lanes: int) -> None:
-    """Each of `count` values is summed over `lanes` lanes side by side."""
+    """Each of `count` values is summed over `lanes` neighbouring lanes."""
     for step in static(range(lanes.bit_length() - 1)):
         for number in static(range(count)):
             values[number] += shfl_xor_sync(ALL, values[number], 1 << step)
@@ -102,7 +100,7 @@ def add_across(values: Registers, count: int, lanes: int) -> None:
 
 @part
 def find_moments(values: Registers, found: Registers, lanes: int) -> None:
-    """The moments of runs, of which `lanes` lanes side by side have some values each:
+    """The moments of runs, of which `lanes` neighbouring lanes have some values each:
     `values[run, value]` to `found[run, 2]`."""
     count, each = values.shape
     total = register_tensor(f32, (count,), init=0)

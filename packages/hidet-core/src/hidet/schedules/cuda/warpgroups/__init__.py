@@ -1,1 +1,1 @@
-"""Tiles of warpgroups: rings of boxes, wgmma, persistent tile loops."""
+"""Contractions by warpgroups: TMA pipelines, wgmma, persistent tile loops."""

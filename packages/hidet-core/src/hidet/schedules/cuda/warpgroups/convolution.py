@@ -12,7 +12,7 @@ from hidet.schedules.cuda.tiles.mma_bytes import along_k_in_bytes
 from hidet.schedules.cuda.warpgroups.groups import Warpgroups
 from hidet.schedules.cuda.warpgroups.operand import Operand
 from hidet.schedules.cuda.warpgroups.tile import contraction
-from hidet.schedules.cuda.warpgroups.window import Lines, Pixels, Taps
+from hidet.schedules.cuda.warpgroups.window import Pixels, Rows, Taps
 from hidet.schedules.cuda.warpgroups.windows import Sliding, Windows, windows_of
 from hidet.target import Target
 
@@ -31,13 +31,13 @@ class ConvWarpgroups(Warpgroups):
 
 def image(p: Windows, extent: int) -> Operand:
     """The tiles of x."""
-    return Lines(p, extent) if isinstance(p, Sliding) else Pixels(p, extent)
+    return Rows(p, extent) if isinstance(p, Sliding) else Pixels(p, extent)
 
 
 def by_wgmma(op: Conv, target: Target) -> bool:
     """Whether warpgroups may multiply these: by types, target and options, and as they lie.
 
-    Sums are float32: where float16 was asked for, `conv_mma` has them.
+    TileEpilogue are float32: where float16 was asked for, `conv_mma` has them.
     """
     return (
         op.channels_last
@@ -52,7 +52,7 @@ def by_wgmma(op: Conv, target: Target) -> bool:
 
 
 def multiplied(p: Windows, target: Target) -> bool:
-    """Whether tensor cores may multiply these operands: halves with sums in float32, or bytes."""
+    """Whether tensor cores may multiply these operands: halves summed in float32, or bytes."""
     half = by_tensor_cores(p, target) and not options.fp16_reduction.get()
     return half or along_k_in_bytes(p, target)
 
@@ -67,5 +67,5 @@ def view_of(op: Conv, place: int) -> StridedView:
     Conv, target="cuda", space=ConvWarpgroups, when=by_wgmma, without_prologue=(0, 1), view=view_of
 )
 def conv_wgmma(op: Conv, target: Target, point: ConvWarpgroups) -> Scheduled:
-    """Tiles of positions by channels with `wgmma`, brought by the copy engine."""
+    """Tiles of positions by channels with `wgmma`, loaded by TMA."""
     return Scheduled(contraction(op.name, windows_of(op), point, target), point)

@@ -22,9 +22,9 @@ from hidet.types import DType, Size, f16, f32, i32
 
 PRODUCER = WARP
 """Threads beside those that multiply: a warp, of which one lane starts copies."""
-FEW, MANY = 40, 232
-"""Registers of a thread that lends most of its own, and of one that borrows: a warpgroup lends to
-two, 65,536 in all. PTX ISA: setmaxnreg."""
+PRODUCER_REGISTERS, CONSUMER_REGISTERS = 40, 232
+"""Registers of a thread that loads, and of one that multiplies, after register reallocation: one
+warpgroup loads for two, 65,536 registers in all. PTX ISA: setmaxnreg."""
 MOST_RESIDENT = 4
 """Blocks that a multiprocessor holds at most: more than that wait for each other."""
 BETWEEN = 50
@@ -32,17 +32,17 @@ BETWEEN = 50
 PIECE = 64
 """Rows and columns that a warpgroup writes at once."""
 ALIGNMENT = 1024
-"""What arrays in shared memory begin at multiples of."""
+"""The alignment of arrays in shared memory, in bytes."""
 
 
-def sum_type(of: DType) -> DType:
-    """The type of the sums of products, which are exact of integers."""
+def accumulator_type(of: DType) -> DType:
+    """The type of accumulators: sums of integers are exact."""
     return i32 if of.is_integer else f32
 
 
 @dataclass(frozen=True)
 class Warpgroups(Formed):
-    """A block's tile, its stages, and among how many blocks k is split."""
+    """A block's tile, the stages of its pipeline, and split-K."""
 
     block: tuple[int, int] = choice(
         (128, 256), (128, 192), (128, 128), (128, 64), (64, 256), (64, 192), (64, 128), (64, 64)
@@ -61,40 +61,41 @@ class Warpgroups(Formed):
         return self.block[0] // 64 * WARPGROUP
 
     @property
-    def borrows(self) -> bool:
-        """Whether a third warpgroup brings tiles, and lends its registers to those with many sums.
+    def reallocates(self) -> bool:
+        """Whether a third warpgroup loads tiles and gives registers to the two with many
+        accumulators.
 
-        Each quarter of a multiprocessor has its own registers: a single warp takes as many away.
+        Each quarter of a multiprocessor has its own registers: a single warp would take as many.
         """
         return self.slices == 1 and self.consumers == 2 * WARPGROUP and self.columns > 128
 
     @property
     def threads(self) -> int:
         """Threads of a block."""
-        return self.consumers + (WARPGROUP if self.borrows else PRODUCER)
+        return self.consumers + (WARPGROUP if self.reallocates else PRODUCER)
 
     @property
     def registers(self) -> int:
-        """Registers of a thread at the start, estimated: sums, addresses and what writing needs."""
-        return 168 if self.borrows else self.columns // 2 + 40
+        """Registers of a thread at the start, estimated: accumulators, addresses, epilogue."""
+        return 168 if self.reallocates else self.columns // 2 + 40
 
     @abstractmethod
     def sides(self, p: Any) -> tuple[Operand, Operand]:
         """The operands' tiles."""
 
     def ahead(self, p: Contraction) -> Sequence[str]:
-        """The operands that may be brought ahead of the wait for the kernels before."""
+        """The operands that may be loaded ahead of the wait for the kernels before."""
         return ["b"] if self.sides(p)[1].ahead else []
 
     def shared_bytes(self, p: Contraction) -> int:
-        """The pipeline, what is about to be written or added, and the barriers."""
-        ring = sum(side.nbytes for side in self.sides(p)) * self.stages
+        """The pipeline, the staged rows or the partials, and the barriers."""
+        pipeline = sum(side.nbytes for side in self.sides(p)) * self.stages
         if self.slices > 1:
-            wide = sum_type(p.a.dtype)
+            wide = accumulator_type(p.a.dtype)
             extra = prod(partials_shape(self.block, wide)) * wide.nbytes
         else:
             extra = self.consumers // WARP * 16 * (64 + 8) * p.c.dtype.nbytes
-        return ring + -(-extra // ALIGNMENT) * ALIGNMENT + 2 * 8 * self.stages
+        return pipeline + -(-extra // ALIGNMENT) * ALIGNMENT + 2 * 8 * self.stages
 
     def resident(self, p: Contraction, target: Target) -> int:
         """Blocks that a multiprocessor holds at once; their registers are limited to that.
@@ -116,7 +117,7 @@ class Warpgroups(Formed):
         return down * across * p.batch
 
     def blocks(self, p: Contraction, target: Target) -> Size:
-        """Blocks of the grid: those that stay, or as many for each tile as share its sum."""
+        """Blocks of the grid: as many as run at once, or a cluster for each tile."""
         if self.slices > 1:
             return self.tiles(p) * self.slices
         found: Size = minimum(self.tiles(p), self.resident(p, target) * target.cores)
@@ -124,22 +125,22 @@ class Warpgroups(Formed):
 
     def pdl_trigger(self, p: Contraction, target: Target) -> PdlTrigger:
         """When the next kernel may begin: at the end of blocks that are alone on multiprocessors
-        and take tiles in turns, since some of them have fewer and are done long before the others.
-        Llama's gate product, 256 tiles on 132 multiprocessors: blocks of the next kernel that began
+        and take several tiles, since some of them have fewer and are done long before the others.
+        Llama's gate matmul, 256 tiles on 132 multiprocessors: blocks of the next kernel that began
         there cost 5 us (H200)."""
         tiles = self.tiles(p)
         alone = self.slices == 1 and self.resident(p, target) == 1
-        in_turns = isinstance(tiles, int) and tiles > target.cores
-        return PdlTrigger.END if alone and in_turns else PdlTrigger.READ
+        several = isinstance(tiles, int) and tiles > target.cores
+        return PdlTrigger.END if alone and several else PdlTrigger.READ
 
-    def turns(self, p: Contraction) -> int:
+    def iterations(self, p: Contraction) -> int:
         """In how many k-iterations a block multiplies a tile; an estimate if k is unknown."""
-        return -(-estimated(self.sides(p)[0].turns) // self.slices)
+        return -(-estimated(self.sides(p)[0].iterations) // self.slices)
 
     def fits_on(self, p: Contraction, target: Target) -> bool:
-        """Whether slices have enough to do, and there is room."""
+        """Whether split-K leaves each block enough iterations, and there is room."""
         return self.shared_bytes(p) <= target.max_shared_bytes_per_block and (
-            self.slices == 1 or (isinstance(p.k, int) and self.turns(p) >= 2)
+            self.slices == 1 or (isinstance(p.k, int) and self.iterations(p) >= 2)
         )
 
     def cycles(
@@ -147,44 +148,41 @@ class Warpgroups(Formed):
     ) -> tuple[float, float]:
         """How long one of so many blocks on a multiprocessor takes for so many tiles, and how much
         of that after all operands have come."""
-        taken, turns = target.measured.wgmma, self.turns(p)
+        taken, iterations = target.measured.wgmma, self.iterations(p)
         busy = self.busy(p, target)
-        alone = turns * max(
-            busy, taken.mma_latency, taken.iteration_overhead + taken.memory_latency / self.stages
-        )
+        waiting = taken.iteration_overhead + taken.memory_latency / self.stages
+        alone = iterations * max(busy, taken.mma_latency, waiting)
         if self.slices > 1:
-            sums = prod(self.block) * sum_type(p.a.dtype).nbytes
-            adding = taken.cluster_reduction + log2(self.slices) * sums * taken.partial_byte
+            partials = prod(self.block) * accumulator_type(p.a.dtype).nbytes
+            adding = taken.cluster_reduction + log2(self.slices) * partials * taken.partial_byte
             return tiles * (alone + adding), adding
         pieces = self.columns / PIECE
         moving = pieces * self.block[0] / PIECE * taken.epilogue_exclusive
         writing = pieces * taken.epilogue_block
         # While one writes, others multiply; at the end only some are left, and write faster.
-        shared = together * (turns * busy + moving)
+        shared = together * (iterations * busy + moving)
         each, last = max(shared, alone + writing) + BETWEEN, max(shared, alone + writing / 2)
         return (tiles - 1) * each + last, writing / 2
 
     def busy(self, p: Contraction, target: Target) -> float:
-        """A turn: products, the shared memory that tiles go into and come from, or the copies."""
+        """Cycles of an iteration: products, shared memory, or copies, whichever take longest."""
         taken, blocks = target.measured.wgmma, estimated(self.tiles(p)) * self.slices
         rows, columns = self.block
         sides = self.sides(p)
         depth = sides[0].row_bytes
         # Half as wide, twice as many at a time: all types take as long for a stage.
         products = rows * columns * depth / taken.rate * taken.contention
-        brought = sum(side.brought_bytes for side in sides)
+        loaded = sum(side.loaded_bytes for side in sides)
         read = rows // 64 * (64 + columns) * depth
-        moved = (
-            (brought + read)
-            / taken.shared_bandwidth
-            * (taken.split_k_contention if self.slices > 1 else 1)
-        )
+        moved = (loaded + read) / taken.shared_bandwidth
+        if self.slices > 1:
+            moved *= taken.split_k_contention
         share = min(1.0, blocks / target.cores)
         copied = sum(side.copying(taken, share) for side in sides) * taken.copied_row
         return max(products, moved, copied)
 
     def work_on(self, p: Contraction, target: Target) -> Work:
-        """Tiles one after the other: blocks stay, and the next tile is brought meanwhile.
+        """Tiles one after the other: blocks stay, and the next tile is loaded meanwhile.
 
         What the operations count is the time that the model gives to so many of them.
         """

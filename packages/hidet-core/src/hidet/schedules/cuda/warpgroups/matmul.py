@@ -26,19 +26,19 @@ class MatrixWarpgroups(Warpgroups):
 def by_wgmma(p: Product, target: Target) -> bool:
     """Whether warpgroups may multiply these: by types, target and options, and as they lie.
 
-    Sums are float32: where float16 was asked for, `matmul_mma` has them.
+    TileEpilogue are float32: where float16 was asked for, `matmul_mma` has them.
     """
     half = by_tensor_cores(p, target) and not options.fp16_reduction.get()
-    return half and p.c.dtype is p.a.dtype and brought(p, target)
+    return half and p.c.dtype is p.a.dtype and loadable(p, target)
 
 
 def by_wgmma_on_bytes(p: Product, target: Target) -> bool:
-    """The same of 8-bit integers, whose sums are exact."""
-    return along_k_in_bytes(p, target) and brought(p, target)
+    """The same of 8-bit integers, whose accumulators are exact."""
+    return along_k_in_bytes(p, target) and loadable(p, target)
 
 
-def brought(p: Product, target: Target) -> bool:
-    """Whether there are warpgroups, and the copy engine can bring the operands."""
+def loadable(p: Product, target: Target) -> bool:
+    """Whether there are warpgroups, and TMA can load the operands."""
     mappable = all(Matrix(p, left, 64).mappable for left in (True, False))
     return target.has_feature("wgmma") and bool(p.rows) and mappable
 
@@ -59,5 +59,5 @@ def matmul_wgmma(
     point: MatrixWarpgroups,
     after: AccumulatorEpilogue | None = None,
 ) -> Scheduled:
-    """Tiles of the product by warpgroups with `wgmma`, brought by the copy engine."""
+    """Tiles of the product by warpgroups with `wgmma`, loadable by the copy engine."""
     return Scheduled(contraction(op.name, product_of(op), point, target, after), point)

@@ -1,4 +1,4 @@
-"""Operands of a matmul, as the copy engine brings them."""
+"""Operands of a matmul, as TMA loads them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ from hidet.compute.sizes import Shape, product, same, same_shape
 from hidet.compute.strides import StridedView, in_rows
 from hidet.lang import Int, Pointer, address, cdiv, part, static
 from hidet.lang.cuda import tensor_map, tma_load
-from hidet.schedules.cuda.warpgroups.operand import DEPTH_BYTES, Held, Operand, has_even_rows
+from hidet.schedules.cuda.warpgroups.operand import (
+    DEPTH_BYTES,
+    Operand,
+    OperandTiles,
+    has_even_rows,
+)
 from hidet.schedules.cuda.warpgroups.tile_order import Tile
 from hidet.schedules.product import Product
 from hidet.types import Size, TensorType
@@ -40,7 +45,7 @@ class Matrix(Operand):
         return self.product.k
 
     @property
-    def turns(self) -> Size:
+    def iterations(self) -> Size:
         found: Size = cdiv(self.product.k, self.depth)
         return found
 
@@ -85,20 +90,26 @@ class Matrix(Operand):
 
     @property
     def piece(self) -> int:
-        """How many rows (or columns) of the product one copy brings."""
-        return self.brought if self.along_k else self.depth
+        """How many rows (or columns) of the product one copy loads."""
+        return self.loaded if self.along_k else self.depth
 
     def map(self, operand: Any) -> Any:
         box = (1, self.piece, self.depth) if self.along_k else (1, self.depth, self.piece)
-        # Around a piece of a row that lies in two lines, 256 bytes bring much that is not its own:
-        # 2040 x 2040 x 2040 took 35.0 us with them, 30.1 with 128 (H200).
+        # Around a piece of a row that lies in two cache lines, 256 bytes load much that is not its
+        # own: 2040 x 2040 x 2040 took 35.0 us with them, 30.1 with 128 (H200).
         fetched = "128B" if self.crosses_lines else "256B"
         return tensor_map(operand, box, swizzle=self.swizzle, promotion=fetched, shape=self.shape)
 
     @part
-    def load(self, held: Held, stage: Int, barrier: Pointer, tile: Tile, turn: Int) -> None:
-        which, first, start = tile.z if self.stacked else 0, turn * self.depth, self.start(tile)
-        for along in static(range(0, self.brought, self.piece)):
+    def load(
+        self, held: OperandTiles, stage: Int, barrier: Pointer, tile: Tile, iteration: Int
+    ) -> None:
+        which, first, start = (
+            tile.z if self.stacked else 0,
+            iteration * self.depth,
+            self.start(tile),
+        )
+        for along in static(range(0, self.loaded, self.piece)):
             if self.along_k:
                 into, at = address(held.tiles, stage, along, 0), (which, start + along, first)
             else:

@@ -1,10 +1,10 @@
-"""Operands of wgmma: how the copy engine brings their tiles, and where a product finds them.
+"""Operands of wgmma: how TMA loads their tiles, and where a product finds them.
 
 A tile lies in shared memory as its operand does in memory, swizzled by 128 bytes: rows of as many
 elements along k (64 of half precision, 128 bytes of integers), or panels of as many rows (or
 columns) of the product, each with all of the depth. Where there are fewer integers side by side,
-rows are as short as a narrower swizzle lets them be: nothing is brought that is not there, and more
-blocks have room (a product of 100,352 x 64 x 256 with a shortcut: 150 to 107 us, H100).
+rows are as short as a narrower swizzle lets them be: nothing is loaded that is not there, and more
+blocks have room (a matmul of 100,352 x 64 x 256 with a shortcut: 150 to 107 us, H100).
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Operand(ABC):
     """Whether the operand is a, whose tiles are rows of the product, not b."""
     extent: int
     effort = 1.0
-    """How much longer copies take for a row than for one that is a line of memory; measured."""
+    """How much longer copies take for a row than for one that is a cache line; measured."""
 
     @property
     @abstractmethod
@@ -64,23 +64,23 @@ class Operand(ABC):
 
     @property
     def crosses_lines(self) -> bool:
-        """Whether rows that copies bring begin in the midst of lines of memory."""
+        """Whether rows that copies load begin in the midst of cache lines."""
         return False
 
     def copying(self, taken: WgmmaCycles, share: float) -> float:
-        """The rows of a line that the copies of a turn take as long as, where this part of all
-        multiprocessors copy: what crosses lines is as much more for the L2 cache that they share.
+        """How many rows of a cache line take as long as the copies of an iteration, where `share`
+        of all multiprocessors copy: what crosses lines is as much more for the L2 cache.
         """
         each = max(1, taken.unaligned_row * share) if self.crosses_lines else 1
         if not (self.along_k and isinstance(self.along, int)) or self.along % self.depth == 0:
-            return self.brought * self.effort * each
+            return self.loaded * self.effort * each
         pieces = -(-self.along // self.depth)
-        return self.brought * self.effort * (each + (taken.partial_row - each) / pieces)
+        return self.loaded * self.effort * (each + (taken.partial_row - each) / pieces)
 
     @property
     def ahead(self) -> bool:
-        """Whether tiles are brought before the kernels before have ended: most likely it is a
-        weight, which none of them writes."""
+        """Whether tiles are loaded before the kernels before have ended: most likely the operand is
+        a weight, which none of them writes."""
         return False
 
     @property
@@ -105,7 +105,7 @@ class Operand(ABC):
 
     @property
     @abstractmethod
-    def turns(self) -> Size:
+    def iterations(self) -> Size:
         """How many tiles there are along k."""
 
     @property
@@ -118,9 +118,11 @@ class Operand(ABC):
         """The tensor map, inside of a kernel."""
 
     @abstractmethod
-    def load(self, held: Held, stage: Int, barrier: Pointer, tile: Tile, turn: Int) -> None:
+    def load(
+        self, held: OperandTiles, stage: Int, barrier: Pointer, tile: Tile, iteration: Int
+    ) -> None:
         """A part of kernels: one thread starts the copies of what a tile of the result needs at
-        place `turn` along k."""
+        k-iteration `iteration`."""
 
     def start(self, tile: Tile) -> Any:
         """The first row (or column) of a tile of the result."""
@@ -154,19 +156,19 @@ class Operand(ABC):
         return self.extent * self.row_bytes
 
     @property
-    def brought(self) -> int:
-        """How many rows (or columns) of a tile copies bring: no more than there are, rounded up.
+    def loaded(self) -> int:
+        """How many rows (or columns) of a tile copies load: no more than there are, rounded up.
 
-        The copy engine takes as long for rows outside of a tensor as for others.
+        TMA takes as long for rows outside of a tensor as for others.
         """
         if not (self.along_k and isinstance(self.across, int)):
             return self.extent
         return min(self.extent, -(-self.across // 8) * 8)
 
     @property
-    def brought_bytes(self) -> int:
-        """The bytes that copies bring for a tile."""
-        return self.brought * self.row_bytes
+    def loaded_bytes(self) -> int:
+        """The bytes that copies load for a tile."""
+        return self.loaded * self.row_bytes
 
     def layout(self, stages: int) -> SwizzledLayout:
         """How the tiles of all stages lie in shared memory."""
@@ -174,11 +176,11 @@ class Operand(ABC):
 
     @part
     def clear(self, tiles: Shared, stages: int, threads: int) -> None:
-        """All threads set what no copy will bring to zero."""
-        words = (self.nbytes - self.brought_bytes) // u64.nbytes
+        """All threads set what no copy will write to zero."""
+        words = (self.nbytes - self.loaded_bytes) // u64.nbytes
         for stage in range(stages):
-            # The pattern permutes rows in themselves: those from `brought` on lie together.
-            rest = reinterpret(address(tiles, stage, self.brought, 0), PointerType(u64))
+            # The pattern permutes rows in themselves: those from `loaded` on lie together.
+            rest = reinterpret(address(tiles, stage, self.loaded, 0), PointerType(u64))
             for step in range(-(-words // threads)):
                 if step * threads + threadIdx.x < words:
                     rest[step * threads + threadIdx.x] = 0
@@ -196,7 +198,7 @@ class Operand(ABC):
 
 
 @record
-class Held:
+class OperandTiles:
     """The tiles of an operand in shared memory, and the map by which copies find them."""
 
     side: Operand

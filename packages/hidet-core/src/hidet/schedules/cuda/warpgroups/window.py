@@ -1,9 +1,9 @@
-"""Operands of a convolution with channels last, as the copy engine brings them to warpgroups.
+"""Operands of a convolution with channels last, as TMA loads them for warpgroups.
 
 Windows are never written out. Along k a tile is up to 128 bytes of neighbours in one part of the
-window. A part is a place of the window, where the engine walks through the images (`Pixels`), or a
-row of it, where what windows side by side read is seen as a matrix of rows that overlap (`Lines`).
-It takes as long for few elements of a row as for all.
+window. A part is a position in the window, where TMA iterates over the images in its im2col mode
+(`Pixels`), or a row of the window, where what windows side by side read is seen as a matrix of rows
+that overlap (`Rows`). A copy takes as long for few elements of a row as for all.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hidet.ir.expr import Value, wrap
 from hidet.lang import Int, Map, Pointer, address, part
 from hidet.lang.cuda import im2col_map, tensor_map, tma_load
 from hidet.schedules.contraction import Index, digits
-from hidet.schedules.cuda.warpgroups.operand import Held, Operand, has_even_rows
+from hidet.schedules.cuda.warpgroups.operand import Operand, OperandTiles, has_even_rows
 from hidet.schedules.cuda.warpgroups.tile_order import Tile
 from hidet.schedules.cuda.warpgroups.windows import Windows
 from hidet.types import Size, TensorType
@@ -54,7 +54,7 @@ class Windowed(Operand):
         return -(-self.product.together // self.depth)
 
     @property
-    def turns(self) -> Size:
+    def iterations(self) -> Size:
         return self.parts * self.pieces
 
     @property
@@ -64,16 +64,18 @@ class Windowed(Operand):
         return has_even_rows(self.of, op.each) and counted
 
     @abstractmethod
-    def bring(
+    def copy(
         self, boxes: Map, target: Pointer, barrier: Pointer, start: Int, place: Int, first: Int
     ) -> None:
         """A part of kernels: the copy of one part of the window, from element `first` on."""
 
     @part
-    def load(self, held: Held, stage: Int, barrier: Pointer, tile: Tile, turn: Int) -> None:
-        place, first = turn // self.pieces, turn % self.pieces * self.depth
+    def load(
+        self, held: OperandTiles, stage: Int, barrier: Pointer, tile: Tile, iteration: Int
+    ) -> None:
+        place, first = iteration // self.pieces, iteration % self.pieces * self.depth
         start = self.start(tile)
-        self.bring(held.boxes, address(held.tiles, stage, 0, 0), barrier, start, place, first)
+        self.copy(held.boxes, address(held.tiles, stage, 0, 0), barrier, start, place, first)
 
 
 class Image(Windowed):
@@ -91,7 +93,7 @@ class Image(Windowed):
 
 
 class Pixels(Image):
-    """x, place by place of the window."""
+    """x, position by position of the window."""
 
     effort = 1.4
 
@@ -126,10 +128,10 @@ class Pixels(Image):
             "swizzle": self.swizzle,
             "promotion": PROMOTION,
         }
-        return im2col_map(operand, self.brought, self.depth, *self.corners, **form)
+        return im2col_map(operand, self.loaded, self.depth, *self.corners, **form)
 
     def position(self, start: Value, part: Value, first: Value) -> tuple[Index, Index]:
-        """Where the engine begins, and the offsets of the window's place in each window."""
+        """Where TMA begins, and the offsets of the part in each window."""
         op = self.product.op
         place: Any = digits(start, self.product.places)
         image, *where = place
@@ -141,17 +143,17 @@ class Pixels(Image):
         return (image, *begins, first), tuple(offsets)
 
     @part
-    def bring(
+    def copy(
         self, boxes: Map, target: Pointer, barrier: Pointer, start: Int, place: Int, first: Int
     ) -> None:
         at, offsets = self.position(start, place, first)
         tma_load(target, boxes, at, barrier, offsets=offsets)
 
 
-class Lines(Image):
+class Rows(Image):
     """x as a matrix, of which each row begins one place after the last, row by row of the window.
 
-    Rows of as many bytes as a line of memory lie in two lines, as few of them begin where one does.
+    Rows of as many bytes as a cache line lie in two of them, as few begin where a line does.
     """
 
     effort = 2.0
@@ -168,7 +170,7 @@ class Lines(Image):
             "shape": self.view.shape,
             "strides": self.view.strides[:-1],
         }
-        return tensor_map(operand, (self.brought, self.depth), **form)
+        return tensor_map(operand, (self.loaded, self.depth), **form)
 
     def row(self, start: Value, part: Value) -> Value:
         """The row at which the windows from place `start` on have this part."""
@@ -179,7 +181,7 @@ class Lines(Image):
         return start + part // self.parts * self.product.m + ravel([*steps, wrap(0)], sizes)
 
     @part
-    def bring(
+    def copy(
         self, boxes: Map, target: Pointer, barrier: Pointer, start: Int, place: Int, first: Int
     ) -> None:
         tma_load(target, boxes, (self.row(start, place), first), barrier)
@@ -203,11 +205,11 @@ class Taps(Windowed):
         return in_rows((self.across, self.parts, self.product.together))
 
     def map(self, operand: Any) -> Any:
-        box, shape = (self.brought, 1, self.depth), self.view.shape
+        box, shape = (self.loaded, 1, self.depth), self.view.shape
         return tensor_map(operand, box, swizzle=self.swizzle, promotion=PROMOTION, shape=shape)
 
     @part
-    def bring(
+    def copy(
         self, boxes: Map, target: Pointer, barrier: Pointer, start: Int, place: Int, first: Int
     ) -> None:
         tma_load(target, boxes, (start, place, first), barrier)

@@ -28,7 +28,7 @@ class Windows(ChannelsLast):
 
     @property
     def copies(self) -> float:
-        """Rows that copies bring for all windows."""
+        """Rows that copies load for all windows."""
         pieces = -(-self.together // depth_of(self.a.dtype))
         return float(estimated(self.m) * estimated(product(self.parts)) * pieces)
 

@@ -1,9 +1,9 @@
-"""Sums of warpgroups are written by whole lines, by way of shared memory.
+"""Accumulators of warpgroups are staged in shared memory and written by whole cache lines.
 
-Each warp owns sixteen rows. It brings their elements, in the result's type, into its own part of
+Each warp owns sixteen rows. It stores their elements, in the result's type, in its own part of
 shared memory, sixty-four columns at a time, and writes rows of it: sixteen bytes for each lane, or
-what rows begin at multiples of, so that an epilogue reads and writes whole lines, whatever layout
-the products have. Pieces of lines straight from registers take attention up to a fifth longer.
+the alignment of rows, so that an epilogue reads and writes whole cache lines, whatever layout the
+accumulators have. Parts of lines straight from registers take attention up to a fifth longer.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ from hidet.target import WARP
 ROWS, COLUMNS = 16, 64
 """What a warp writes at once."""
 LANES = 8
-"""Elements of a 16-byte access; so many between rows keep them in different banks."""
+"""Elements of a 16-byte access; so many between rows store_partials them in different banks."""
 
 
 def staging_shape(warps: int) -> tuple[int, int, int]:
-    """The shape in shared memory of what warps are about to write."""
+    """The shape in shared memory of the rows that warps are about to write."""
     return warps, ROWS, COLUMNS + LANES
 
 
 @record
-class Lines:
-    """The result of warpgroups, and the shared memory by way of which it is written."""
+class StagedStore:
+    """The result of warpgroups, and the shared memory in which it is staged."""
 
     columns: int
     """Those of a tile, of which a warpgroup has all."""
     lanes: int
-    """Neighbours that a lane writes: as many as one access takes wherever a row of the result
-    begins. Where that is one element, those of a warp still lie side by side."""
+    """Neighbours that a lane writes at once: as many as rows of the result are aligned to. Where
+    that is one element, those of a warp still lie side by side."""
     staged: Shared
     c: Global
 
@@ -62,39 +62,41 @@ class Lines:
         held: Registers,
         beside: int,
         block: int,
-        sums: Registers,
+        accumulators: Registers,
         of: Any,
         lane: Int,
         own: Tile,
     ) -> None:
-        """A part of kernels: what becomes of a lane's four sums of a block of eight columns."""
+        """A part of kernels: a lane's four accumulators of eight columns become elements of the
+        result, in `held`."""
         raise NotImplementedError
 
     @part
-    def write(self, sums: Registers, of: Any, tile: Tile) -> None:
-        """For warpgroups: a tile's sums, with what belongs to its rows or columns."""
+    def write(self, accumulators: Registers, of: Any, tile: Tile) -> None:
+        """For warpgroups: a tile's accumulators are written; `of` is what else `fill` needs."""
         lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
         own = Tile(tile.z, tile.top + warp * ROWS, tile.left)
         for piece in static(range(self.columns // COLUMNS)):
-            self.stage(sums, of, lane, warp, own, piece)
+            self.stage(accumulators, of, lane, warp, own, piece)
             syncwarp()
             self.store(lane, warp, own, piece)
             syncwarp()
 
     @part
-    def stage(self, sums: Registers, of: Any, lane: Int, warp: Int, own: Tile, piece: int) -> None:
-        """For warps: what becomes of some columns of sums lies where it can be written by rows."""
+    def stage(
+        self, accumulators: Registers, of: Any, lane: Int, warp: Int, own: Tile, piece: int
+    ) -> None:
+        """For warps: elements of some columns go to shared memory."""
         for number in static(range(COLUMNS // 16)):
             held = register_tensor(self.c.dtype, (2, 2, 2))
             for beside in static(range(2)):
                 block = piece * (COLUMNS // 8) + number * 2 + beside
-                self.fill(held, beside, block, sums, of, lane, own)
+                self.fill(held, beside, block, accumulators, of, lane, own)
             self.place(held, lane, warp, number * 16)
 
     @part
     def place(self, held: Registers, lane: Int, warp: Int, first: int) -> None:
-        """For warps: what a lane has of sixteen columns, from the first on, goes where those of its
-        rows lie side by side."""
+        """For warps: a lane's elements of the sixteen columns from the first on are stored."""
         if self.c.dtype.nbytes == 2:
             column = first + matrix_rows().task(lane, 0)[1]
             stmatrix(
@@ -110,7 +112,7 @@ class Lines:
 
     @part
     def store(self, lane: Int, warp: Int, own: Tile, piece: int) -> None:
-        """For warps: rows are written."""
+        """For warps: staged rows are written to the result."""
         column = own.left + piece * COLUMNS
         lines = auto_map(ROWS, COLUMNS // self.lanes, workers=WARP)
         for step in unroll(lines.tasks_per_worker):

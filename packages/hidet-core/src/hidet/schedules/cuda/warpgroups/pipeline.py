@@ -1,8 +1,8 @@
-"""A multistage pipeline in shared memory: who fills a stage and who reads it wait for each other.
+"""A multistage pipeline in shared memory: producers and consumers of a stage wait for each other.
 
 Each stage has a barrier at which what fills it arrives, and one at which those who have read it
-release it. Iterations take the stages in turns; each side counts on from one tile of a result to
-the next.
+release it. Iterations take one stage after the other; each side counts on from one tile of a result
+to the next.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class Pipeline:
     stages: int
     bars: Shared
     at: tuple[int, ...] = ()
-    """Where its own barriers are, of several pipelines'."""
+    """The index of its own barriers, where `bars` has those of several pipelines."""
     count: Int = 0
     """Iterations of the tiles before this one."""
 
-    def stage(self, turn: Any) -> Any:
+    def stage(self, iteration: Any) -> Any:
         """The stage of an iteration of this tile."""
-        return (self.count + turn) % self.stages
+        return (self.count + iteration) % self.stages
 
     def barrier(self, which: int, stage: Any) -> Any:
         """A pointer to one of the two barriers of a stage."""
@@ -54,17 +54,17 @@ class Pipeline:
             mbarrier_init(self.barrier(EMPTY, stage), consumers)
 
     @part
-    def acquire(self, turn: Int) -> Int:
-        """For those who fill: the stage of an iteration, which nobody reads any more."""
-        stage = self.stage(turn)
-        mbarrier_wait(self.barrier(EMPTY, stage), ((self.count + turn) // self.stages + 1) % 2)
+    def acquire(self, iteration: Int) -> Int:
+        """For producers: the stage of an iteration, once all consumers have released it."""
+        stage = self.stage(iteration)
+        mbarrier_wait(self.barrier(EMPTY, stage), ((self.count + iteration) // self.stages + 1) % 2)
         return stage
 
     @part
-    def wait(self, turn: Int) -> Int:
-        """For those who read: the stage of an iteration, which has been filled."""
-        stage = self.stage(turn)
-        mbarrier_wait(self.barrier(FULL, stage), (self.count + turn) // self.stages % 2)
+    def wait(self, iteration: Int) -> Int:
+        """For consumers: the stage of an iteration, once it is full."""
+        stage = self.stage(iteration)
+        mbarrier_wait(self.barrier(FULL, stage), (self.count + iteration) // self.stages % 2)
         return stage
 
     @part
@@ -74,14 +74,14 @@ class Pipeline:
             mbarrier_arrive(self.barrier(EMPTY, stage))
 
     @part
-    def advance(self, turns: Int) -> None:
-        """A tile of so many iterations is over."""
-        self.count += turns
+    def advance(self, iterations: Int) -> None:
+        """A tile of so many iterations is done."""
+        self.count += iterations
 
 
 @part
 def begin(pipes: Sequence[Pipeline], maps: Sequence[Map], producers: int, consumers: int) -> None:
-    """For all threads: the barriers of pipelines are made, each for so many arrivals, and known."""
+    """For all threads: the barriers of pipelines are made, each for so many arrivals."""
     if threadIdx.x == 0:
         for boxes in static(maps):
             tma_prefetch_map(boxes)

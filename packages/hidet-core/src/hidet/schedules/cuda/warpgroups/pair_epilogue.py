@@ -1,8 +1,8 @@
-"""What is made of neighbours in rows of sums of warpgroups, such as gates: half as many columns.
+"""The epilogue of interleaved pairs of columns, as of gated linear units: half as many columns.
 
-A thread has one element of what four lanes make of eight columns. With that of the next eight it
-fills a register of `stmatrix`: so elements lie in another order in shared memory, in which those
-who write rows of them turn them round.
+Of each eight columns a thread has two neighbours, which give one element. With that of the next
+eight it fills a register of `stmatrix`: so elements are permuted in shared memory, and those who
+write rows put them back in order.
 """
 
 from __future__ import annotations
@@ -28,24 +28,26 @@ from hidet.mapping import auto_map
 from hidet.mapping.fragments import mma_c
 from hidet.schedules.base import AccumulatorEpilogue
 from hidet.schedules.contraction import Contraction
-from hidet.schedules.cuda.warpgroups.lines import COLUMNS, LANES, ROWS
+from hidet.schedules.cuda.warpgroups.epilogue import TileEpilogue, vector_width
+from hidet.schedules.cuda.warpgroups.staged_store import COLUMNS, LANES, ROWS
 from hidet.schedules.cuda.warpgroups.tile_order import Tile
-from hidet.schedules.cuda.warpgroups.write import Sums, neighbours_of
 from hidet.target import WARP
 from hidet.types import DType
 
 MADE = COLUMNS // 2
-"""Elements of a row that are made of what a warp writes at once."""
+"""Elements of a row of the result that a warp writes at once."""
 PLACES = [v % 4 * 2 + v // 4 for v in range(LANES)]
-"""Where in shared memory neighbours lie, eight at a time."""
+"""Where in shared memory each of eight neighbours lies."""
 
 
 @record
-class PairSums(Sums):
-    """The end of a contraction: of two neighbours each, sums become lines of the result."""
+class PairEpilogue(TileEpilogue):
+    """Each two neighbours in a row of accumulators become one element of the result."""
 
     @part
-    def stage(self, sums: Registers, of: Any, lane: Int, warp: Int, own: Tile, piece: int) -> None:
+    def stage(
+        self, accumulators: Registers, of: Any, lane: Int, warp: Int, own: Tile, piece: int
+    ) -> None:
         for step in static(range(MADE // 16)):
             held = register_tensor(self.c.dtype, (2, 2, 2))
             for beside, which in static([(b, w) for b in range(2) for w in range(2)]):
@@ -57,7 +59,10 @@ class PairSums(Sums):
                         at = self.p.bias_at(own.z, own.top, first + pair)
                         shift[pair] = cast(of[block, pair] if self.early else get(of, *at), f32)
                 for half in static(range(2)):
-                    even, odd = sums[block * 4 + half * 2], sums[block * 4 + half * 2 + 1]
+                    even, odd = (
+                        accumulators[block * 4 + half * 2],
+                        accumulators[block * 4 + half * 2 + 1],
+                    )
                     if self.p.bias is not None:
                         even += shift[0]
                         odd += shift[1]
@@ -81,10 +86,10 @@ class PairSums(Sums):
                 self.c.put(*self.at(own.z, own.top + i, column + (j + v) * 2), turned[v])
 
 
-def sums_to(
+def epilogue_of(
     staged: Shared, bias: Global, c: Global, p: Contraction, columns: int,
     early: DType | None, after: AccumulatorEpilogue | None,
-) -> Sums:  # fmt: skip
-    """The end of a contraction, with what comes `after` it."""
-    kind = PairSums if after is not None and after.pairs else Sums
-    return kind(columns, neighbours_of(p), staged, c, p, bias, early, after)
+) -> TileEpilogue:  # fmt: skip
+    """The epilogue of a contraction, with what is computed `after` it."""
+    kind = PairEpilogue if after is not None and after.pairs else TileEpilogue
+    return kind(columns, vector_width(p), staged, c, p, bias, early, after)
