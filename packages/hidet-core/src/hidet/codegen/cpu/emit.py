@@ -75,16 +75,18 @@ def has_gathers(kernel: Kernel) -> bool:
 
 def reads_at_what_is_read(loop: For) -> bool:
     """Whether a place in a loop is made of what the loop reads."""
-    told: set[Expr] = set()
+    loaded: set[Expr] = set()
     for each in find(loop.body, Declare):
-        if each.init is not None and is_told(each.init, told):
-            told.add(each.var)
-    return any(is_told(place, told) for read in find(loop.body, Load) for place in read.index)
+        if each.init is not None and reads_memory(each.init, loaded):
+            loaded.add(each.var)
+    return any(
+        reads_memory(place, loaded) for read in find(loop.body, Load) for place in read.index
+    )
 
 
-def is_told(e: Expr, told: Collection[Expr]) -> bool:
+def reads_memory(e: Expr, loaded: Collection[Expr]) -> bool:
     """Whether a value was read, or is made of variables that were."""
-    return contains(e, Load) or any(each in told for each in variables(e))
+    return contains(e, Load) or any(each in loaded for each in variables(e))
 
 
 def gathering(lines: Sequence[str]) -> list[str]:
