@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from hidet.ir.expr import Var
 from hidet.ir.kernel import Kernel
+from hidet.schedules.automatic.cuda.choose_rows import choose_rows
 from hidet.schedules.automatic.cuda.column_shape import choose_columns
 from hidet.schedules.automatic.cuda.columns import Columns
 from hidet.schedules.automatic.cuda.elementwise import elementwise_kernel
 from hidet.schedules.automatic.cuda.grid import BLOCK, THREAD, guarded, kernel
 from hidet.schedules.automatic.cuda.lasting import lasting
 from hidet.schedules.automatic.cuda.reduction import reduction_kernel
-from hidet.schedules.automatic.cuda.shared_memory_rows import choose_rows
 from hidet.schedules.automatic.cuda.transpose import choose_tile, transpose_kernel
 from hidet.schedules.automatic.cuda.windows import choose_windows, windows_kernel
 from hidet.schedules.automatic.emit import ceil_div, row_level

@@ -12,7 +12,7 @@ from functools import partial
 
 from hidet.compute.places import ravel, unravel
 from hidet.compute.sizes import product
-from hidet.ir.expr import Expr, Get, Value, Var, convert
+from hidet.ir.expr import Expr, Value, Var, convert
 from hidet.ir.stmt import Put
 from hidet.ir.walk import replaced, substitute
 from hidet.lang import part, static
@@ -39,7 +39,6 @@ from hidet.schedules.automatic.cuda.grid import BLOCK, THREAD, write
 from hidet.schedules.automatic.cuda.reduce_across import Across, Separate
 from hidet.schedules.automatic.cuda.reduction import Reduction, Row
 from hidet.schedules.automatic.cuda.resident import Resident
-from hidet.schedules.automatic.cuda.row_copies import along_rows, is_of_row
 from hidet.schedules.automatic.cuda.row_shape import RowShape, group_lanes
 from hidet.schedules.automatic.emit import (
     Accumulator,
@@ -49,7 +48,7 @@ from hidet.schedules.automatic.emit import (
     with_serial_reductions,
 )
 from hidet.schedules.automatic.plan import MapStage
-from hidet.target import ACCESS_BYTES, Target
+from hidet.target import ACCESS_BYTES
 from hidet.types import Scope, Size, i32
 
 MOST_UNROLLED = 8
@@ -191,33 +190,6 @@ class Rows(Reduction):
             for row_pass in self.passes
         ]
 
-    def choose_occupancy(self, target: Target) -> None:
-        """Choose how many blocks a multiprocessor holds where it reads and writes long rows: so
-        many that the bytes in flight suit memory best. The remaining registers are for operands of
-        the last pass, which are read before the threads synchronise."""
-        one_each = self.shape.rows == self.shape.blocks == 1 and self.inner
-        if not one_each or self.resident is None or self.in_shared is not None:
-            return
-        row = known_product(self.passes[0].extents) * sum(e.dtype.nbytes for e in self.streamed(0))
-        blocks = target.measured.bytes_in_flight // max(1, row)
-        registers = target.registers_per_sm // max(1, blocks * self.shape.threads)
-        if blocks < FEWEST or registers < ROOM:
-            return
-        self.min_blocks = self.max_blocks = blocks
-        self.resident.prefetch_operands(registers - OTHERS)
-
-    def streamed(self, number: int) -> list[Get]:
-        """The reads of a pass of which each row has elements of its own, side by side."""
-        along = along_rows([self.passes[number].value], self.passes[number].vars[-1])
-        return [read for read in along if is_of_row(read, self.shape.row_vars)]
-
-    def exceeds_block(self, shared_bytes: int) -> bool:
-        """Whether what a row needs again does not fit a block, or leaves no room for another."""
-        if self.resident is None or self.in_shared is None:
-            return self.resident is None
-        whole = self.in_shared.arrays.keys() == self.resident.arrays.keys()
-        return not whole or 2 * (self.in_shared.nbytes + RESERVED) > shared_bytes
-
     def once(self) -> tuple[Var, ...]:
         """The tensors of which nothing is needed again, in a kernel that writes little: where as
         much is written as is read, this hinders (H200: 3 % more time), and in long passes such
@@ -315,12 +287,6 @@ class RowPass:
     value: Expr
 
 
-FEWEST = 4
-"""Blocks of a multiprocessor, at least, of which some read while others write."""
-ROOM = 64
-"""Registers of a thread, at least, in which a row's elements and more operands find place."""
-OTHERS = 16
-"""Registers of a thread for all but elements."""
 RESERVED = 4096
 """Bytes of shared memory that the rest of a kernel may need."""
 

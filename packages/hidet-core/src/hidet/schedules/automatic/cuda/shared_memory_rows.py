@@ -12,18 +12,14 @@ from hidet.ir.expr import Expr
 from hidet.ir.walk import replaced, substitute
 from hidet.lang import part, static
 from hidet.lang.cuda import syncwarp
-from hidet.schedules.automatic.access import constant_size, known_product
+from hidet.schedules.automatic.access import constant_size
 from hidet.schedules.automatic.cuda.distribution import Element, Place
-from hidet.schedules.automatic.cuda.persistent_clusters import choose_persistent_clusters
 from hidet.schedules.automatic.cuda.pipelined_rows import PipelinedRows, can_pipeline
 from hidet.schedules.automatic.cuda.reduction import Row
 from hidet.schedules.automatic.cuda.resident import Resident
 from hidet.schedules.automatic.cuda.row_copies import SMALLEST, RowCopies
-from hidet.schedules.automatic.cuda.row_shape import choose_shape, over_cluster
 from hidet.schedules.automatic.cuda.rows import LARGE, RESERVED, Rows
-from hidet.schedules.automatic.emit import AnyReduce
-from hidet.schedules.automatic.plan import MapStage
-from hidet.target import PAIR, Target
+from hidet.target import Target
 
 THREADS = 1024
 """Threads of a block."""
@@ -32,32 +28,6 @@ RESIDENT = 1
 STAGES_AT_ONCE = 2
 """Stages that are written before others take their place: their operands, such as weights along
 the row, are in flight together."""
-
-
-def choose_rows(stage: MapStage, reduces: list[AnyReduce], target: Target) -> Rows:
-    """The mapping and the residency of a row's reductions and elements.
-
-    A cluster shares a row if one block with the row resident would fill its multiprocessor: nothing
-    would be read while its threads synchronise. The row stays in shared memory rather than in
-    registers where its clusters leave no multiprocessor without a block.
-    """
-    shape = choose_shape(stage, reduces)
-    room = target.max_shared_bytes_per_block
-    found = Rows(stage, shape, reduces, room)
-    shared = over_cluster(shape, known_product(found.passes[0].extents), target)
-    clusters = None if shared is None else choose_persistent_clusters(found, shared, target)
-    if clusters is not None and not clusters.weights_dominate:
-        return clusters
-    in_shared = choose_shared_memory(found, target)
-    if in_shared is not None and (clusters is None or in_shared.shape.blocks <= PAIR):
-        return in_shared
-    if clusters is not None:
-        return clusters
-    if shared is not None and found.exceeds_block(room):
-        among = Rows(stage, shared, reduces, room)
-        found = found if among.resident is None else among
-    found.choose_occupancy(target)
-    return found
 
 
 def choose_shared_memory(found: Rows, target: Target) -> SharedMemoryRows | None:
