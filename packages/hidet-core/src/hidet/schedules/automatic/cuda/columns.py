@@ -23,10 +23,9 @@ from hidet.schedules.automatic.access import read_once
 from hidet.schedules.automatic.cuda.cluster_exchange import ClusterExchange
 from hidet.schedules.automatic.cuda.column_reduction import ColumnReduction
 from hidet.schedules.automatic.cuda.column_shape import ColumnShape
-from hidet.schedules.automatic.cuda.distribution import Distribution, Element, Place, is_multiple
+from hidet.schedules.automatic.cuda.distribution import Distribution, Element, Visit, is_multiple
 from hidet.schedules.automatic.cuda.grid import BLOCK, THREAD, guarded, write
 from hidet.schedules.automatic.cuda.reduction import Reduction, Row
-from hidet.schedules.automatic.cuda.resident import Resident
 from hidet.schedules.automatic.emit import (
     Accumulator,
     AnyReduce,
@@ -94,7 +93,7 @@ class Columns(Reduction):
         return Row(iteration, self.index)
 
     def load(self, row: Row) -> None:
-        """Elements are read where they are used."""
+        """Passes read what they need."""
 
     def once(self) -> tuple[Var, ...]:
         if len(self.reduces) > 1 or self.inner:
@@ -120,9 +119,9 @@ class Columns(Reduction):
         return is_multiple(self.chunks, self.shape.across) or self.chunk < self.chunks
 
     @part
-    def run_pass(self, number: int, element: Element) -> None:
+    def run_pass(self, number: int, visit: Visit) -> None:
         if self.inside:
-            self.distribution(number).each(element)
+            self.distribution(number).each(visit)
 
     def distribution(self, number: int) -> Distribution:
         """This thread's rows of a pass, a few of them in flight, and its lanes."""
@@ -133,10 +132,8 @@ class Columns(Reduction):
             shape.threads, few=IN_FLIGHT,
         )  # fmt: skip
 
-    def take(
-        self, number: int, row: Row, into: Var, place: Place, slot: Expr, resident: Resident | None
-    ) -> None:
-        *down, lane = place
+    def take(self, number: int, row: Row, into: Var, element: Element) -> None:
+        *down, lane = element.place
         reduce = self.reduces[number]
         here = self.here(self.chunk, lane) | dict(zip(reduce.vars, down, strict=True))
         value = substitute(replaced(reduce.value, self.results(lane)), here)
@@ -156,8 +153,8 @@ class Columns(Reduction):
         if self.inner or self.shape.deep == 1:
             self.run_pass(len(self.reduces), self.put)
 
-    def put(self, place: Place, slot: Expr, resident: Resident | None) -> None:
+    def put(self, element: Element) -> None:
         """Write the elements of a row and a lane."""
-        *down, lane = place
+        *down, lane = element.place
         where = dict(zip(self.shape.inner_vars, down, strict=True))
         write(put(self.stage, self.here(self.chunk, lane) | where, self.results(lane)))

@@ -16,10 +16,21 @@ from hidet.schedules.automatic.emit import ceil_div
 from hidet.types import Scope, Size
 
 Place = tuple[Expr, ...]
-Element = Callable[[Place, Expr, Resident | None], None]
-"""Emits the code of an element, given its index, its slot in the resident values, and these."""
 UNROLLED = 4
 """Iterations that are unrolled, so that the loads of all of them are in flight together."""
+
+
+@dataclass(frozen=True)
+class Element:
+    """An element of a row: its index, and its slot in the resident values."""
+
+    place: Place
+    slot: Expr
+    resident: Resident | None
+
+
+Visit = Callable[[Element], None]
+"""Emits the code of an element."""
 
 
 @dataclass(frozen=True)
@@ -52,14 +63,14 @@ class Distribution:
         return (*self.extents[:-1], self.extents[-1] // self.lanes)
 
     @part
-    def each(self, element: Element) -> None:
-        """`element(index, slot, resident)` for all of them; `slot` is its place in `resident`."""
+    def each(self, visit: Visit) -> None:
+        """`visit` all of them."""
         outer_loop, unrolled, chunks = self.iterations()
         for outer in outer_loop:
             for step in unroll(unrolled):
                 if chunks is None or self.chunk(outer * unrolled + step) < chunks:
                     for v in vectorize(self.lanes):
-                        self.one(element, outer * unrolled + step, v)
+                        visit(self.element(outer * unrolled + step, v))
 
     def iterations(self) -> tuple[Range | Static, int, Size | None]:
         """The loop, how many iterations it unrolls, and where elements end, if inside of one."""
@@ -79,13 +90,14 @@ class Distribution:
         number = step + self.start
         return number * self.width + self.lane if self.width > 1 else number
 
-    def one(self, element: Element, step: Expr, lane: Expr) -> None:
-        """`element` at one neighbour of an iteration, with its slot in `resident`."""
+    def element(self, step: Expr, lane: Expr) -> Element:
+        """One neighbour of an iteration."""
         *outer, last = unravel(self.chunk(step), self.chunked)
         slot = step + (self.start - self.resident_from)
         if self.resident is not None and self.resident.scope is Scope.SHARED:
             slot = slot * self.threads + THREAD
-        element((*outer, last * self.lanes + lane), slot * self.lanes + lane, self.resident)
+        place = (*outer, last * self.lanes + lane)
+        return Element(place, slot * self.lanes + lane, self.resident)
 
 
 def is_multiple(count: Value, each: int) -> bool:

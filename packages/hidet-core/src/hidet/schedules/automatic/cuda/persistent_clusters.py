@@ -21,7 +21,7 @@ from hidet.ir.walk import replaced, substitute
 from hidet.lang import part, static
 from hidet.schedules.automatic.access import constant_size, known_product
 from hidet.schedules.automatic.cuda.cross_warp_reduction import CrossWarpReduction, PartialReduction
-from hidet.schedules.automatic.cuda.distribution import Place
+from hidet.schedules.automatic.cuda.distribution import Element
 from hidet.schedules.automatic.cuda.grid import write
 from hidet.schedules.automatic.cuda.pipelined_rows import PipelinedRows, can_pipeline
 from hidet.schedules.automatic.cuda.reduction import Row
@@ -169,10 +169,11 @@ class PersistentClusters(PipelinedRows):
             self.stages(0, self.stages_per_row).each(self.copy_invariant)
         PipelinedRows.begin(self)
 
-    def copy_invariant(self, place: Place, slot: Expr, resident: Resident | None) -> None:
+    def copy_invariant(self, element: Element) -> None:
         """Start the copy of an element that is the same for all rows; it arrives with the first
         stage of a row."""
-        write(self.invariant.begin(0, slot, dict(zip(self.place, place, strict=True))))
+        here = dict(zip(self.place, element.place, strict=True))
+        write(self.invariant.begin(0, element.slot, here))
 
     def is_copied(self, iteration: Value, later: int) -> Expr | bool:
         """Whether the cluster takes that row too."""
@@ -186,17 +187,16 @@ class PersistentClusters(PipelinedRows):
             self.stages(stage, stage + 1).each(partial(self.hold, row))
             self.load_stage(row.iteration, stage + self.pipeline.stages)
 
-    def hold(self, row: Row, place: Place, slot: Expr, resident: None) -> None:
+    def hold(self, row: Row, element: Element) -> None:
         """Move an element of a stage to registers."""
-        there = self.pipeline.loads(self.copied(row), slot)
-        steps = self.in_registers.stores(0, slot, there)
-        write(substitute(each, self.at(row, place)) for each in steps)
+        there = self.pipeline.loads(self.copied(row), element.slot)
+        steps = self.in_registers.stores(0, element.slot, there)
+        write(substitute(each, self.at(row, element)) for each in steps)
 
-    def value(
-        self, number: int, row: Row, place: Place, slot: Expr, resident: Resident | None
-    ) -> Expr:
+    def value(self, number: int, row: Row, element: Element) -> Expr:
         """The value of an element of a pass, of what is in registers."""
-        here, there = self.at(row, place), self.invariant.loads(0, slot)
+        slot = element.slot
+        here, there = self.at(row, element), self.invariant.loads(0, slot)
         if number:
             write(substitute(each, here) for each in self.in_registers.stores(number, slot, there))
         return substitute(replaced(self.in_registers.value(number, slot), there), here)

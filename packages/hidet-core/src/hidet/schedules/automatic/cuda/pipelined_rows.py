@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from hidet.ir.expr import Expr, Value, Var
+from hidet.ir.expr import Expr, Value
 from hidet.lang import Int, part, static
 from hidet.lang.cuda import cp_async_commit_group, cp_async_wait_group
-from hidet.schedules.automatic.cuda.distribution import Distribution, Element, Place
+from hidet.schedules.automatic.cuda.distribution import Distribution, Element, Visit
 from hidet.schedules.automatic.cuda.grid import write
 from hidet.schedules.automatic.cuda.reduction import Row
 from hidet.schedules.automatic.cuda.resident import Resident
@@ -72,13 +72,9 @@ class PipelinedRows(Rows):
         """Whether there is a row so many after the one that is worked on."""
         return self.number(iteration) < self.rows
 
-    def copy(self, row: Row, place: Place, slot: Expr, resident: None) -> None:
+    def copy(self, row: Row, element: Element) -> None:
         """Start the copies of an element."""
-        write(self.pipeline.begin(self.copied(row), slot, self.at(row, place)))
-
-    def at(self, row: Row, place: Place) -> dict[Var, Expr]:
-        """The index of an element."""
-        return row.index | dict(zip(self.place, place, strict=True))
+        write(self.pipeline.begin(self.copied(row), element.slot, self.at(row, element)))
 
     @part
     def load(self, row: Row) -> None:
@@ -86,8 +82,8 @@ class PipelinedRows(Rows):
         cp_async_wait_group(self.pipeline.stages - self.stages_per_row)
 
     @part
-    def run_pass(self, number: int, element: Element) -> None:
-        self.stages(0, self.stages_per_row).each(element)
+    def run_pass(self, number: int, visit: Visit) -> None:
+        self.stages(0, self.stages_per_row).each(visit)
 
     def stages(self, start: int, stop: int) -> Distribution:
         """The places of some stages, all of them unrolled."""

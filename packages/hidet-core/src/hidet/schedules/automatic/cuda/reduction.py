@@ -16,10 +16,10 @@ from typing import Any
 from hidet.ir.expr import Expr, Value, Var, wrap
 from hidet.ir.kernel import ONE, Kernel, PdlTrigger
 from hidet.lang import Int, attr, meta, part, script, static
+from hidet.lang.cuda import cluster_sync
 from hidet.schedules.automatic.cuda.column_shape import ColumnShape
-from hidet.schedules.automatic.cuda.distribution import Element, Place
+from hidet.schedules.automatic.cuda.distribution import Element, Visit
 from hidet.schedules.automatic.cuda.reduce_across import Across
-from hidet.schedules.automatic.cuda.resident import Resident
 from hidet.schedules.automatic.cuda.row_shape import RowShape
 from hidet.types import Size
 
@@ -66,22 +66,21 @@ class Reduction(ABC):
     def begin(self) -> None:
         """A part of kernels: declare what is resident, start the first copies."""
 
-    @abstractmethod
+    @part
     def join_cluster(self) -> None:
-        """A part of kernels: let no block send to a block that has not begun."""
+        """Let no block send to a block that has not begun."""
+        cluster_sync()
 
     @abstractmethod
     def load(self, row: Row) -> None:
         """A part of kernels: load a row, if its first pass does not."""
 
     @abstractmethod
-    def run_pass(self, number: int, element: Element) -> None:
-        """A part of kernels: `element` at every place of a pass, distributed over threads."""
+    def run_pass(self, number: int, visit: Visit) -> None:
+        """A part of kernels: `visit` every element of a pass, distributed over threads."""
 
     @abstractmethod
-    def take(
-        self, number: int, row: Row, into: Any, place: Place, slot: Expr, resident: Resident | None
-    ) -> None:
+    def take(self, number: int, row: Row, into: Any, element: Element) -> None:
         """Accumulate an element of pass `number`."""
 
     @abstractmethod

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from hidet.ir.expr import Var
+from hidet.ir.expr import Expr, Var
 from hidet.schedules.automatic.access import (
     known_product,
     mostly_contiguous,
     whole_lanes,
 )
+from hidet.schedules.automatic.cuda.grid import BLOCK, THREAD
 from hidet.schedules.automatic.emit import AnyReduce, free
 from hidet.schedules.automatic.plan import MapStage
 from hidet.target import ACCESS_BYTES, WARP, Target
@@ -33,6 +34,20 @@ class RowShape:
     def threads(self) -> int:
         """Threads of a block."""
         return self.width * self.rows // self.blocks
+
+    @property
+    def first(self) -> Expr:
+        """The first row of a thread."""
+        if self.blocks > 1:
+            return BLOCK // self.blocks
+        return BLOCK * self.rows + THREAD // self.width if self.rows > 1 else BLOCK
+
+    @property
+    def lane(self) -> Expr:
+        """The number of a thread among those of its row."""
+        if self.blocks > 1:
+            return BLOCK % self.blocks * self.threads + THREAD
+        return THREAD % self.width if self.rows > 1 else THREAD
 
 
 ELEMENTS = 32

@@ -16,7 +16,6 @@ from hidet.ir.expr import Expr, Value, Var, convert
 from hidet.ir.stmt import Put
 from hidet.ir.walk import replaced, substitute
 from hidet.lang import part, static
-from hidet.lang.cuda import cluster_sync
 from hidet.schedules.automatic.access import (
     constant_size,
     contiguous,
@@ -32,10 +31,10 @@ from hidet.schedules.automatic.cuda.distribution import (
     UNROLLED,
     Distribution,
     Element,
-    Place,
+    Visit,
     is_multiple,
 )
-from hidet.schedules.automatic.cuda.grid import BLOCK, THREAD, write
+from hidet.schedules.automatic.cuda.grid import write
 from hidet.schedules.automatic.cuda.reduce_across import Across, Separate
 from hidet.schedules.automatic.cuda.reduction import Reduction, Row
 from hidet.schedules.automatic.cuda.resident import Resident
@@ -67,14 +66,7 @@ class Rows(Reduction):
     ) -> None:
         self.stage, self.shape, self.reduces = stage, shape, reduces
         self.sizes = dict(zip(stage.vars, stage.shape, strict=True))
-        self.first: Expr = BLOCK
-        self.lane: Expr = THREAD
-        if shape.blocks > 1:
-            self.first = BLOCK // shape.blocks
-            self.lane = BLOCK % shape.blocks * shape.threads + THREAD
-        elif shape.rows > 1:
-            self.first = BLOCK * shape.rows + THREAD // shape.width
-            self.lane = THREAD % shape.width
+        self.first, self.lane = shape.first, shape.lane
         self.rows = product([self.sizes[var] for var in shape.row_vars])
         self.clusters = shape.at_once or ceil_div(self.rows, shape.rows)
         self.iterations = ceil_div(self.rows, shape.at_once) if shape.at_once else 1
@@ -210,17 +202,13 @@ class Rows(Reduction):
             if resident is not None:
                 write(resident.declared())
 
-    @part
-    def join_cluster(self) -> None:
-        cluster_sync()
-
     def load(self, row: Row) -> None:
-        """A row is read in its first pass."""
+        """The first pass reads a row."""
 
     @part
-    def run_pass(self, number: int, element: Element) -> None:
+    def run_pass(self, number: int, visit: Visit) -> None:
         for distribution in static(self.distributions(number)):
-            distribution.each(element)
+            distribution.each(visit)
 
     def distributions(self, number: int) -> list[Distribution]:
         """The iterations of a pass: those whose values are resident in registers, and the rest."""
@@ -237,24 +225,20 @@ class Rows(Reduction):
         )
         return [replace(every, stop=first), rest]
 
-    def take(
-        self,
-        number: int,
-        row: Row,
-        into: Accumulator,
-        place: Place,
-        slot: Expr,
-        resident: Resident | None,
-    ) -> None:
-        before, value = with_serial_reductions(self.value(number, row, place, slot, resident), {})
-        write((*before, *into.take(value, ravel(place, self.passes[number].extents))))
+    def take(self, number: int, row: Row, into: Accumulator, element: Element) -> None:
+        before, value = with_serial_reductions(self.value(number, row, element), {})
+        write((*before, *into.take(value, ravel(element.place, self.passes[number].extents))))
 
-    def put(self, row: Row, place: Place, slot: Expr, resident: Resident | None) -> None:
+    def at(self, row: Row, element: Element) -> dict[Var, Expr]:
+        """The index of an element, by the variables of all passes."""
+        return row.index | dict(zip(self.place, element.place, strict=True))
+
+    def put(self, row: Row, element: Element) -> None:
         """An element of the row is written to all results."""
-        where = row.index | dict(zip(self.shape.inner_vars, place, strict=True))
+        where = row.index | dict(zip(self.shape.inner_vars, element.place, strict=True))
         index = tuple(substitute(each, where) for each in self.stage.index)
         for number, out in enumerate(self.outs, len(self.reduces)):
-            found = self.value(number, row, place, slot, resident)
+            found = self.value(number, row, element)
             before, value = with_serial_reductions(found, {})
             write((*before, Put(out, index, convert(value, out.dtype))))
 
@@ -265,15 +249,14 @@ class Rows(Reduction):
         elif self.writes:
             write(put(self.stage, row.index, self.known))
 
-    def value(
-        self, number: int, row: Row, place: Place, slot: Expr, resident: Resident | None
-    ) -> Expr:
+    def value(self, number: int, row: Row, element: Element) -> Expr:
         """The value of an element of a pass, after the stores of what becomes resident of it."""
-        row_pass = self.passes[number]
+        row_pass, resident, slot = self.passes[number], element.resident, element.slot
         if resident is None:
             value = replaced(row_pass.value, self.known)
-            return substitute(value, row.index | dict(zip(row_pass.vars, place, strict=True)))
-        here = row.index | dict(zip(self.place, place, strict=True))
+            here = row.index | dict(zip(row_pass.vars, element.place, strict=True))
+            return substitute(value, here)
+        here = self.at(row, element)
         write(substitute(each, here) for each in resident.stores(number, slot))
         return substitute(resident.value(number, slot), here)
 

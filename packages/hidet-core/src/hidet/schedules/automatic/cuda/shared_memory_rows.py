@@ -13,10 +13,9 @@ from hidet.ir.walk import replaced, substitute
 from hidet.lang import part, static
 from hidet.lang.cuda import syncwarp
 from hidet.schedules.automatic.access import constant_size
-from hidet.schedules.automatic.cuda.distribution import Element, Place
+from hidet.schedules.automatic.cuda.distribution import Element, Visit
 from hidet.schedules.automatic.cuda.pipelined_rows import PipelinedRows, can_pipeline
 from hidet.schedules.automatic.cuda.reduction import Row
-from hidet.schedules.automatic.cuda.resident import Resident
 from hidet.schedules.automatic.cuda.row_copies import SMALLEST, RowCopies
 from hidet.schedules.automatic.cuda.rows import LARGE, RESERVED, Rows
 from hidet.target import Target
@@ -59,18 +58,16 @@ class SharedMemoryRows(PipelinedRows):
 
     most_rows = 2
 
-    def value(
-        self, number: int, row: Row, place: Place, slot: Expr, resident: Resident | None
-    ) -> Expr:
+    def value(self, number: int, row: Row, element: Element) -> Expr:
         """The value of an element of a pass, of what is in the pipeline."""
-        value = replaced(self.read[number], self.pipeline.loads(self.copied(row), slot))
-        return substitute(value, self.at(row, place))
+        loads = self.pipeline.loads(self.copied(row), element.slot)
+        return substitute(replaced(self.read[number], loads), self.at(row, element))
 
     @part
-    def run_pass(self, number: int, element: Element) -> None:
+    def run_pass(self, number: int, visit: Visit) -> None:
         """Each pass reads shared memory again, as registers do not hold the row."""
         syncwarp()
-        PipelinedRows.run_pass(self, number, element)
+        PipelinedRows.run_pass(self, number, visit)
 
     @part
     def write(self, row: Row) -> None:
