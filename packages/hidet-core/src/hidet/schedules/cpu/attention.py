@@ -43,7 +43,7 @@ from hidet.types import f32
 LOW = float("-inf")
 WEIGHT = 100.0
 """Operations that it takes to make a weight of a score."""
-TURN = 8000.0
+ITERATION = 8000.0
 """Those that a row takes whenever it has a new maximum."""
 FEWEST_ROWS = 16
 """Rows of a head for which making panels of its keys pays."""
@@ -77,9 +77,9 @@ class Lanes:
         tile = self.vectors * target.vector_bytes // 4
         keys = estimated(rows.keys)
         whole = -(-keys // tile) * tile
-        turns = -(-whole // (tile * max(1, REACH // tile)))
+        iterations = -(-whole // (tile * max(1, REACH // tile)))
         products = 2.0 * (whole * rows.size + keys * rows.width) / busy / grouped(op, target)
-        flops = blocks * self.rows * seen * (products + whole * WEIGHT + turns * TURN)
+        flops = blocks * self.rows * seen * (products + whole * WEIGHT + iterations * ITERATION)
         return Work(*rows.nbytes, flops, "float32", blocks, 1)
 
 
@@ -90,7 +90,7 @@ def attention_rows(op: Attention, target: Target, point: Lanes) -> Scheduled:
     rows, height, keys = t.rows, t.height, t.keys
 
     with script_module():
-        make_panels, meet, write = making(t), meeting(t), writing(t)
+        make_panels, accumulate, write = making(t), accumulating(t), writing(t)
 
         @script(
             q=op.q, k=op.k, v=op.v, mask=mask_type(op), panels=t.keys_type, values=t.values_type,
@@ -107,17 +107,19 @@ def attention_rows(op: Attention, target: Target, point: Lanes) -> Scheduled:
             for task in parallel(rows.stacks * t.down):
                 z, top = task // t.down, task % t.down * height
                 own = register_tensor(t.held, (height, t.depth * t.group), init=0.0)
-                tops = register_tensor(f32, (height,), init=LOW)
-                totals = register_tensor(f32, (height, t.lanes), init=0.0)
+                row_max = register_tensor(f32, (height,), init=LOW)
+                row_sum = register_tensor(f32, (height, t.lanes), init=0.0)
                 sums = register_tensor(f32, (t.pieces, height, t.piece), init=0.0)
                 for i in range(height):
                     for c in vectorize(rows.size):
                         own[i, c] = cast(get(q, *rows.row_at(z, top + i, c)), t.held)
                 seen = minimum(rows.keys, top + height) if op.causal else rows.keys
-                for turn in range(cdiv(seen, t.together * keys)):
-                    first = turn * t.together
-                    meet(own, panels, values, mask, tops, totals, sums, z, top, first, seen)
-                write(totals, sums, y, z, top)
+                for iteration in range(cdiv(seen, t.together * keys)):
+                    first = iteration * t.together
+                    accumulate(
+                        own, panels, values, mask, row_max, row_sum, sums, z, top, first, seen
+                    )
+                write(row_sum, sums, y, z, top)
 
     module = assemble(op.name, [attend], op.operand_labels(), ["y"], ["panels", "values"])
     return Scheduled(module, point)
@@ -149,13 +151,13 @@ def making(t: Tiles) -> ScriptFunction:
     return make_panels
 
 
-def meeting(t: Tiles) -> ScriptFunction:
+def accumulating(t: Tiles) -> ScriptFunction:
     """A part of a kernel: (own, panels, values, mask, tops, totals, sums, z, top, first, seen).
     Panels from `first` on, of the `seen` keys: their scores, then their weighted values."""
     height, keys, score, weigh = t.height, t.keys, scoring(t), weighing(t)
 
     @script
-    def meet(own, panels, values, mask, tops, totals, sums, z, top, first, seen):  # type: ignore[no-untyped-def]
+    def accumulate(own, panels, values, mask, row_max, row_sum, sums, z, top, first, seen):  # type: ignore[no-untyped-def]
         scores = register_tensor(f32, (t.together, height, keys))
         most = register_tensor(f32, (height, t.lanes), init=LOW)
         head = z // t.rows.times
@@ -163,9 +165,9 @@ def meeting(t: Tiles) -> ScriptFunction:
         for part in range(there):
             score(own, panels, mask, scores, most, z, top, head, part, first + part)
         met = minimum(t.together * keys, seen - first * keys)
-        weigh(scores, values, most, tops, totals, sums, head, first, there, met)
+        weigh(scores, values, most, row_max, row_sum, sums, head, first, there, met)
 
-    return meet
+    return accumulate
 
 
 def scoring(t: Tiles) -> ScriptFunction:
@@ -203,20 +205,20 @@ def weighing(t: Tiles) -> ScriptFunction:
     rescale, multiply = rescaling(t), multiplying(t, t.across, fresh=False)
 
     @script
-    def weigh(scores, values, most, tops, totals, sums, head, first, there, met):  # type: ignore[no-untyped-def]
+    def weigh(scores, values, most, row_max, row_sum, sums, head, first, there, met):  # type: ignore[no-untyped-def]
         weights = register_tensor(t.held, (height, t.together * keys))
         shifts = register_tensor(f32, (height,))
         factors = register_tensor(f32, (height,))
-        rescale(most, tops, shifts, factors)
+        rescale(most, row_max, shifts, factors)
         for i in range(height):
             for lane in vectorize(lanes):
-                totals[i, lane] *= factors[i]
+                row_sum[i, lane] *= factors[i]
             for part in range(there):
                 for v in range(keys // lanes):
                     for lane in vectorize(lanes):
                         weight = exp(scores[part, i, v * lanes + lane] - shifts[i])
                         weights[i, part * keys + v * lanes + lane] = cast(weight, t.held)
-                        totals[i, lane] += weight
+                        row_sum[i, lane] += weight
         line, groups = first * (keys // t.group), cdiv(met, t.group)
         for piece in range(t.pieces):
             multiply(weights, values, sums, factors, (head, piece), line, (piece,), groups)
@@ -230,17 +232,17 @@ def rescaling(t: Tiles) -> ScriptFunction:
     height, lanes = t.height, t.lanes
 
     @script
-    def rescale(most, tops, shifts, factors):  # type: ignore[no-untyped-def]
+    def rescale(most, row_max, shifts, factors):  # type: ignore[no-untyped-def]
         for i in range(height):
             for half in halves(lanes):
                 for lane in vectorize(half):
                     most[i, lane] = maximum(most[i, lane], most[i, half + lane])
-            shifts[i] = maximum(tops[i], most[i, 0])
+            shifts[i] = maximum(row_max[i], most[i, 0])
         for i in vectorize(height):
             best = shifts[i]
             shifts[i] = select(best == LOW, 0.0, best)
-            factors[i] = exp(tops[i] - shifts[i])
-            tops[i] = best
+            factors[i] = exp(row_max[i] - shifts[i])
+            row_max[i] = best
 
     return rescale
 
@@ -249,12 +251,12 @@ def writing(t: Tiles) -> ScriptFunction:
     """A part of a kernel: (totals, sums, y, z, top). The sums over what their weights add up to."""
 
     @script
-    def write(totals, sums, y, z, top):  # type: ignore[no-untyped-def]
+    def write(row_sum, sums, y, z, top):  # type: ignore[no-untyped-def]
         for i in range(t.height):
             for half in halves(t.lanes):
                 for lane in vectorize(half):
-                    totals[i, lane] += totals[i, half + lane]
-            total = totals[i, 0]
+                    row_sum[i, lane] += row_sum[i, half + lane]
+            total = row_sum[i, 0]
             inverse = select(total == 0.0, 0.0, 1.0 / total)
             for piece in range(t.pieces):
                 for c in vectorize(t.piece):

@@ -149,9 +149,9 @@ def conv_last(op: Conv, target: Target, point: PixelTile) -> Scheduled:
                 done = register_tensor(p.type, (TOGETHER, p.high * p.wide, p.width), init=zero)
                 panel = group * panels_each + part
                 multiply(copy, panels, done, image, depth, group, panel, first, count)
-                for turn in range(count):
-                    corner = p.corner(depth, first + turn)
-                    write(bias, done, turn, y, image, group, part * p.width, corner)
+                for iteration in range(count):
+                    corner = p.corner(depth, first + iteration)
+                    write(bias, done, iteration, y, image, group, part * p.width, corner)
 
     names = op.operand_labels()
     kernels = [packing(p), conv]
@@ -173,15 +173,15 @@ def packing(p: Pixels) -> ScriptFunction:
                 for start in range(0, p.depth, p.part):
                     for tap in range(p.taps):
                         at = p.place(*p.position(tap))
-                        for turn in range(minimum(p.part, p.depth - start)):
+                        for iteration in range(minimum(p.part, p.depth - start)):
                             for lane in range(p.width):
                                 for each in static(range(p.group)):
                                     found = cast(0.0, lanes)
                                     if left + lane < p.outputs:
                                         k = group * p.outputs + left + lane
-                                        channel = (start + turn) * p.group + each
+                                        channel = (start + iteration) * p.group + each
                                         found = cast(get(weight, k, *at, channel), lanes)
-                                    row = p.row(start, tap, turn)
+                                    row = p.row(start, tap, iteration)
                                     panels[panel, row, lane * p.group + each] = found
 
     return pack
@@ -223,15 +223,15 @@ def multiplying(p: Pixels) -> ScriptFunction:
     @script
     def multiply(copy, panels, done, image, depth, group, panel, first, count):  # type: ignore[no-untyped-def]
         for start in range(0, p.depth, p.part):
-            for turn in range(count):
+            for iteration in range(count):
                 sums = register_tensor(p.type, (p.high * p.wide, p.width), init=0)
-                corner = p.corner(depth, first + turn)
-                add_stretch(copy, panels, sums, image, group, panel, corner, start, turn)
+                corner = p.corner(depth, first + iteration)
+                add_stretch(copy, panels, sums, image, group, panel, corner, start, iteration)
                 # Apart from the tile: sums stay in registers while every index is a constant.
                 for place in static(own):
                     found = load(sums, *place, lanes=p.lanes)
-                    before = 0 if p.is_one_stretch else load(done, turn, *place, lanes=p.lanes)
-                    store(done, turn, *place, found if p.is_one_stretch else before + found)
+                    before = 0 if p.is_one_stretch else load(done, iteration, *place, lanes=p.lanes)
+                    store(done, iteration, *place, found if p.is_one_stretch else before + found)
 
     return multiply
 
@@ -274,14 +274,14 @@ def adding(p: Pixels) -> ScriptFunction:
     _, high, wide = p.window
 
     @script
-    def add(copy, panels, sums, image, group, panel, corner, position, start, turn):  # type: ignore[no-untyped-def]
+    def add(copy, panels, sums, image, group, panel, corner, position, start, iteration):  # type: ignore[no-untyped-def]
         depth, top, left = corner
         d, i, j = position
-        number = p.row(start, (d * high + i) * wide + j, turn)
+        number = p.row(start, (d * high + i) * wide + j, iteration)
         row = [p.weight_groups(panels, panel, number, v) for v in p.vectors]
         for at in static(range(p.high * p.wide)):
             pixel = p.tap((depth, top + at // p.wide, left + at % p.wide), (d, i, j))
-            each = p.pixel_group(copy, image, pixel, group * p.depth + start + turn)
+            each = p.pixel_group(copy, image, pixel, group * p.depth + start + iteration)
             for v in static(p.vectors):
                 kept = load(sums, at, v * lanes, lanes=lanes)
                 store(sums, at, v * lanes, p.added(kept, each, row[v]))
@@ -295,12 +295,12 @@ def writing(p: Pixels) -> ScriptFunction:
     op = p.op
 
     @script
-    def write(bias, done, turn, y, image, group, first, corner):  # type: ignore[no-untyped-def]
+    def write(bias, done, iteration, y, image, group, first, corner):  # type: ignore[no-untyped-def]
         depth, top, left = corner
         for i in range(p.high):
             for j in range(p.wide):
                 for lane in vectorize(p.width):
-                    value = done[turn, i * p.wide + j, lane]
+                    value = done[iteration, i * p.wide + j, lane]
                     k = group * p.outputs + first + lane
                     if op.bias is not None:
                         value += cast(get(bias, k), p.type)

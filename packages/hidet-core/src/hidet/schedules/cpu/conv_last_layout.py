@@ -172,18 +172,18 @@ class Pixels:
             return found
         return Select(wrap(within) < self.each, found, cast(0.0, self.elements.rows))
 
-    def row(self, start: Any, tap: Any, turn: Any) -> Any:
-        """Where a panel has group `start + turn` of a window position: in the order of reading,
-        stretch by stretch."""
+    def row(self, start: Any, tap: Any, iteration: Any) -> Any:
+        """Where a panel has group `start + iteration` of a window position: in the order of
+        reading, stretch by stretch."""
         count = minimum(self.part, self.depth - start)
-        return start * self.taps + tap * count + turn
+        return start * self.taps + tap * count + iteration
 
-    def ahead(self, start: Any, tap: Any, turn: Any, tile: Any) -> tuple[Any, Any]:
+    def ahead(self, start: Any, tap: Any, iteration: Any, tile: Any) -> tuple[Any, Any]:
         """What a tile asks the cache for while it adds the row of the same numbers: a part of the
         next stretch. Tiles that meet a stretch ask for equal parts of it, so that weights come from
         memory as evenly as they are used; past the last row it is the next panel."""
         count = minimum(self.part, self.depth - start)
-        rows = tile * count * self.taps + tap * count + turn
+        rows = tile * count * self.taps + tap * count + iteration
         tiles = min(TOGETHER, self.down * self.across)
         return (start + count) * self.taps, rows * (self.width * self.group // tiles)
 

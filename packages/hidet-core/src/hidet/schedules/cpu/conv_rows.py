@@ -149,11 +149,20 @@ def multiplying(r: Rows) -> ScriptFunction:
         for start in range(0, channels, r.step):
             for tile in range(r.tiles_of(rows)):
                 sums = register_tensor(r.wide, (r.height, r.width), init=0)
-                for turn in range(minimum(r.step, channels - start)):
+                for iteration in range(minimum(r.step, channels - start)):
                     for i in range(r.window[0]):
                         for j in range(r.window[1]):
                             position = first + tile * r.width
-                            add(source, panels, sums, plane, panel, start + turn, position, (i, j))
+                            add(
+                                source,
+                                panels,
+                                sums,
+                                plane,
+                                panel,
+                                start + iteration,
+                                position,
+                                (i, j),
+                            )
                 # Apart from the tile: sums stay in registers only while every index is a constant.
                 for i, left in static(own):
                     found = load(sums, i, left, lanes=lanes)
@@ -193,12 +202,12 @@ def writing(r: Rows) -> ScriptFunction:
         image, group = stack // op.groups, stack % op.groups
         for i in range(minimum(r.height, r.channels - first)):
             k = group * r.channels + first + i
-            for turn in range(rows):
+            for iteration in range(rows):
                 for j in vectorize(minimum(r.broad, r.out[1] - left)):
-                    value = done[i, (top + turn) * r.line + left - computed + j]
+                    value = done[i, (top + iteration) * r.line + left - computed + j]
                     if op.bias is not None:
                         value += cast(get(bias, k), r.wide)
                     # No variable for the position: what divides it is simplified.
-                    y.put(image, k, *r.position(top + turn, left + j), cast(value, op.result))
+                    y.put(image, k, *r.position(top + iteration, left + j), cast(value, op.result))
 
     return write

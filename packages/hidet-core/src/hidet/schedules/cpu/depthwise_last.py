@@ -144,8 +144,8 @@ def depthwise_last(op: Conv, target: Target, point: RowPixels) -> Scheduled:
                 for part in range(r.parts):
                     for border, left in static(borders):
                         border(x, panels, bias, y, image, row, top, first, last, part, left)
-                    for turn in range(len(inner)):
-                        left = (inner.start + turn) * r.wide
+                    for iteration in range(len(inner)):
+                        left = (inner.start + iteration) * r.wide
                         middle(x, panels, bias, y, image, row, top, first, last, part, left)
 
     names = op.operand_labels()

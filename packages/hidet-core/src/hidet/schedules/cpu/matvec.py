@@ -59,7 +59,9 @@ class Columns:
         p = product_of(op)
         rows, columns = estimated(p.m), self.of_rows(estimated(p.m))
         blocks = estimated(p.batch) * -(-estimated(p.n) // columns)
-        hidden = min(1.0, self.sums / 8)  # a multiply-add waits four turns for the one before it
+        hidden = min(
+            1.0, self.sums / 8
+        )  # a multiply-add waits four iterations for the one before it
         loads = (rows + columns) / (rows * columns)
         return Work(*p.nbytes, p.flops / hidden * (1 + loads), p.wide.name, blocks, 1)
 

@@ -43,7 +43,7 @@ def panels(
 
     with script_module():
         make_rows, make_columns = making_rows(t), making_columns(t)
-        meet = meeting(t)
+        compute_tile = computing_tile(t)
         pack = packing(t, name)
 
         @script(
@@ -65,7 +65,7 @@ def panels(
                     make_rows(a, b, table, own, panel, 0)
                     for tile in range(lane_tiles):
                         lane_panel = panel // row_tiles * lane_tiles + tile
-                        meet(bias, table, own, columns, c, panel, 0, lane_panel)
+                        compute_tile(bias, table, own, columns, c, panel, 0, lane_panel)
             else:
                 if not (t.weight_in_rows or t.unpacked):
                     for panel in over(batch * row_tiles):
@@ -75,24 +75,24 @@ def panels(
                     row_panel = column_panel // lane_tiles * row_tiles + number % row_tiles
                     held = t.held(row_panel)
                     if not t.unpacked:
-                        meet(bias, table, rows, columns, c, row_panel, held, column_panel)
+                        compute_tile(bias, table, rows, columns, c, row_panel, held, column_panel)
                     elif t.flip:
-                        meet(bias, table, b, columns, c, row_panel, held, column_panel)
+                        compute_tile(bias, table, b, columns, c, row_panel, held, column_panel)
                     else:
-                        meet(bias, table, a, columns, c, row_panel, held, column_panel)
+                        compute_tile(bias, table, a, columns, c, row_panel, held, column_panel)
 
     placing = [] if t.table is None else p.placing(name, t.height, target.kind)
     kernels = [*placing, pack, product]
     return assemble(name, kernels, names_of(p), ["c"], ["table", "rows", "columns"])
 
 
-def meeting(t: Panels) -> ScriptFunction:
+def computing_tile(t: Panels) -> ScriptFunction:
     """A part of a kernel: the tile of the result of a panel of rows, the one that is `held` there
     in `rows`, and one of columns."""
     multiply, write = multiplying(t), writing(t)
 
     @script
-    def meet(bias, table, rows, columns, c, row_panel, held, column_panel):  # type: ignore[no-untyped-def]
+    def compute_tile(bias, table, rows, columns, c, row_panel, held, column_panel):  # type: ignore[no-untyped-def]
         if t.is_used(table, row_panel):
             first = None if t.is_one_stretch else 0
             done = register_tensor(t.wide, (1, t.height, t.width), init=first)
@@ -102,7 +102,7 @@ def meeting(t: Panels) -> ScriptFunction:
                 multiply(rows, columns, done, held, met, there)
             write(bias, table, done, 0, c, row_panel, column_panel)
 
-    return meet
+    return compute_tile
 
 
 def packing(t: Panels, name: str) -> ScriptFunction:

@@ -151,7 +151,7 @@ def ranking(op: Sort) -> ScriptFunction:
 
 def sorting_by_digits(op: Sort) -> ScriptFunction:
     """A part of a kernel: places in order of the last digits of their codes, then of those before
-    them, and so on; a digit that all have is passed over. Each turn keeps the order of equals."""
+    them, and so on; a digit that all have is passed over. Each pass keeps the order of equals."""
     size: Any = op.x.shape[op.axis]
     digits = digits_of(op)
 

@@ -57,8 +57,8 @@ def pieces(stage: PieceStage) -> Body:
 
 def some_pieces(stage: PieceStage, number: int, count: int, length: int) -> Stmt:
     """So many pieces of each row, of `length` elements each, from one `number` on."""
-    turn, centre = Var("piece", i32), Var("centre", stage.first.dtype)
-    *row, last = unravel(turn, (*stage.sizes, count))
+    iteration, centre = Var("piece", i32), Var("centre", stage.first.dtype)
+    *row, last = unravel(iteration, (*stage.sizes, count))
     piece = last + number
     start = piece * stage.length
     index: dict[Var, Expr] = dict(zip(stage.vars, row, strict=True))
@@ -83,7 +83,7 @@ def some_pieces(stage: PieceStage, number: int, count: int, length: int) -> Stmt
         Put(stage.centres, (*row, piece), found),
         Put(stage.totals, (*row, piece), result),
     )
-    return loop(turn, product((*stage.sizes, count)), 2 * length, body)
+    return loop(iteration, product((*stage.sizes, count)), 2 * length, body)
 
 
 @dataclass(frozen=True)

@@ -71,12 +71,12 @@ def scanned(stage: ScanStage) -> Body:
     at = (*unravel(number // tiles, ahead), step, *unravel(first + lane, behind))
     total = joined(stage.scan.how, Load(so_far, (lane,)), stage.element(at))
     combined = Var("combined", total.dtype)
-    turn = (
+    iteration = (
         Declare(combined, total),
         Store(so_far, (lane,), combined),
         Put(stage.out, at, convert(combined, stage.out.dtype)),
     )
-    steps = For(step, wrap(count), (For(lane, here, turn, LoopKind.VECTOR),))
+    steps = For(step, wrap(count), (For(lane, here, iteration, LoopKind.VECTOR),))
     start = identity(stage.scan.how, total.dtype)
     work = known_product((count,)) * TILE
     return (loop(number, product(ahead) * tiles, work, (Declare(so_far, start), steps)),)

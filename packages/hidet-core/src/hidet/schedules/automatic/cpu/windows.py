@@ -38,7 +38,7 @@ COLUMNS = 512
 LONG = 16
 """Elements from which a column is long."""
 GROUP = 4
-"""Elements of a long column that a turn takes."""
+"""Elements of a long column that an iteration takes."""
 WINDOW = 64
 """Elements of a reduction up to which it is written out: its sums then stay in registers."""
 RUN = 16
@@ -109,12 +109,12 @@ def is_long(reduce: Reduce) -> bool:
 def walk(
     reduce: Reduce, partial: Var, width: Expr, place: Callable[[Var], dict[Var, Expr]]
 ) -> Body:
-    """The loops of a reduction around those over a tile. Of long columns a turn takes several
+    """The loops of a reduction around those over a tile. Of long columns an iteration takes several
     elements, for which accumulators are loaded and stored once."""
     *names, last = (Var(var.name, i32) for var in reduce.vars)
     join = join_of(reduce)
 
-    def turn(first: Expr, count: int) -> Body:
+    def iteration(first: Expr, count: int) -> Body:
         lane = Var("lane", i32)
         before: list[Stmt] = []
         elements: list[Expr] = []
@@ -129,10 +129,10 @@ def walk(
 
     if is_long(reduce):
         groups, left = divmod(constant_size(reduce.extents[-1]) or 0, GROUP)
-        body: Body = (For(last, constant(groups, i32), turn(last * GROUP, GROUP)),)
-        body += turn(constant(groups * GROUP, i32), left) if left else ()
+        body: Body = (For(last, constant(groups, i32), iteration(last * GROUP, GROUP)),)
+        body += iteration(constant(groups * GROUP, i32), left) if left else ()
     else:
-        body = (For(last, wrap(reduce.extents[-1]), turn(last, 1)),)
+        body = (For(last, wrap(reduce.extents[-1]), iteration(last, 1)),)
     for var, extent in zip(reversed(names), reversed(reduce.extents[:-1]), strict=True):
         body = (For(var, wrap(extent), body),)
     return body
