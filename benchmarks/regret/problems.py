@@ -14,9 +14,12 @@ LINEAR = (
     *((m, *columns) for m in (1, 8, 64, 512, 2048) for columns in LLAMA),
     *((197, n, k) for n, k in ((2304, 768), (768, 768))),
     *((64, 14336, 4096), (128, 30522, 768), (300, 1776, 1000)),
+    *((2, 4096, 4096), (4, 768, 3072), (6, 3072, 768), (1, 50257, 768), (8, 14336, 4096)),
 )  # fmt: skip
 """Rows, columns and the sum's length, of BERT, ViT, Llama and a few that stand alone."""
 SQUARE = (512, 1000, 1024, 2048, 4096)
+MATMUL = ((4, 4096, 4096), (127, 1021, 509), (128, 50257, 768), (64, 1024, 8192))
+"""The same of matmuls whose second operand lies row by row."""
 CONVOLUTIONS = (
     *((56, 64, 64, 3, 1), (56, 64, 64, 1, 1), (56, 64, 256, 1, 1), (56, 128, 128, 3, 2)),
     *((28, 128, 128, 3, 1), (28, 128, 512, 1, 1), (28, 256, 256, 3, 2), (14, 256, 256, 3, 1)),
@@ -41,6 +44,8 @@ def problems() -> dict[str, Op]:
             found[f"linear {dtype} {m}x{n}x{k}"] = Linear(dtype[m, k], dtype[n, k], None)
         for n in SQUARE:
             found[f"matmul {dtype} {n}"] = Matmul(dtype[n, n], dtype[n, n])
+        for m, n, k in MATMUL:
+            found[f"matmul {dtype} {m}x{n}x{k}"] = Matmul(dtype[m, k], dtype[k, n])
         for each in CONVOLUTIONS:
             found |= {f"conv {dtype} {n}x{each}": conv(dtype, n, *each) for n in IMAGES}
     for dtype in (f16, bf16):

@@ -12,35 +12,6 @@ from hidet.target.gpus import GPUS, Capability
 
 
 @dataclass(frozen=True)
-class MmaTimes:
-    """Matmuls by `mma.sync`, in seconds and bytes per second of one multiprocessor."""
-
-    l2_bandwidth: float
-    """Bytes per second from the L2 cache to one multiprocessor, while all of them read."""
-    fragment_bandwidth: float
-    """Bytes per second that its warps load as fragments from shared memory."""
-    efficiency: float
-    """The fraction of the published rate that is reached with fragments from shared memory."""
-    iteration_overhead: float
-    """Seconds of an iteration beside loading fragments: barriers, addresses of copies."""
-    warp_latency: float
-    """Seconds of an iteration of one warp beside multiplying: latencies in sequence."""
-    epilogue_element: float
-    """Seconds to write one element of a tile, to memory or for the others of the cluster."""
-    cluster_reduction: float
-    """Seconds of the barriers of a cluster."""
-    startup: float
-    """Seconds of a kernel beside its launch and its waves; negative, since it begins while the
-    kernel before ends."""
-    register_staging: float
-    """Seconds that an iteration waits for tiles staged through registers, one iteration ahead."""
-    gathered_element: float
-    """Seconds of a thread to gather one element; more threads overlap, though not fully."""
-    narrow_access: float
-    """The cost of an access that is a piece of a vector, relative to `gathered_element`."""
-
-
-@dataclass(frozen=True)
 class WgmmaCycles:
     """Matmuls and convolutions by `wgmma`, in cycles of a multiprocessor."""
 
@@ -57,22 +28,16 @@ class WgmmaCycles:
     unaligned_row: float
     """The slowdown of rows of a matrix that do not begin at multiples of 128 bytes: each lies
     in two lines of the L2 cache."""
-    epilogue_block: float
-    """Cycles in which a warpgroup writes 64 columns of its rows."""
     epilogue_exclusive: float
-    """Cycles of those that do not overlap with another warpgroup of the multiprocessor."""
+    """Cycles of writing 64 by 64 elements in which other warpgroups of the multiprocessor wait."""
     mma_latency: float
     """Cycles in which a warpgroup issues the four dependent instructions of an iteration."""
     memory_latency: float
     """Cycles from starting a copy from memory to its arrival; all stages of a pipeline hide it
     together. For weights that no cache holds."""
-    iteration_overhead: float
-    """Cycles of an iteration beside its share of that latency."""
     split_k_contention: float
     """The slowdown of copies where the blocks of a cluster read different parts of k, while
     all multiprocessors do."""
-    cluster_reduction: float
-    """Cycles of the two barriers of a cluster, with what comes before and after them."""
     partial_byte: float
     """Cycles for each byte of a tile's accumulators, for each doubling of the cluster."""
     statistics: float
@@ -89,20 +54,6 @@ class WgmmaCycles:
 
 
 @dataclass(frozen=True)
-class PartTimes:
-    """Matmuls by 3xTF32 on warpgroups, in seconds."""
-
-    shared_bandwidth: float
-    """Bytes per second through the shared memory and L1 cache of a multiprocessor."""
-    memory_latency: float
-    """The least seconds of an iteration, in which the next tiles come from memory."""
-    iteration_overhead: float
-    """Seconds of an iteration beside moving tiles."""
-    gathered_element: float
-    """Seconds of a multiprocessor to gather one element."""
-
-
-@dataclass(frozen=True)
 class SmallMTimes:
     """Small-M matmuls, whose threads load the weight from memory themselves, in seconds."""
 
@@ -116,16 +67,12 @@ class SmallMTimes:
     """Seconds of a thread for one row of a step, beside that."""
     reduced_accumulator: float
     """Seconds to reduce each accumulator of a thread over the block."""
-    cluster_reduction: float
-    """Seconds of a reduction over a cluster, beside that."""
     ramp: float
     """The fraction of a block's own time that nothing overlaps, at the beginning and the end."""
     fma_efficiency: float
     """The fraction of the published rate that CUDA cores reach beside loads."""
     read_efficiency: float
     """The fraction of the published bandwidth that reading reaches where little is written."""
-    l1_bandwidth: float
-    """Bytes per second from the L1 cache of a multiprocessor to its threads."""
     row_conflict: float
     """The slowdown of loading a row where few lanes read different elements of it."""
     fragment_bandwidth: float
@@ -164,12 +111,32 @@ class Measured:
     A cluster lies within one group of multiprocessors, whose number need not be a multiple. Devices
     of a name differ in which multiprocessors are off; this is the fewest seen, since one cluster
     that does not fit costs a wave."""
-    mma: MmaTimes
+    startup: float
+    """Seconds of a kernel of tiles beside its launch and its waves; negative, since it begins while
+    the kernel before ends."""
+    l2_bandwidth: float
+    """Bytes per second from the L2 cache to one multiprocessor, while all of them read."""
+    shared_bandwidth: float
+    """Bytes per second through the shared memory and L1 cache of one multiprocessor."""
+    cluster_reduction: float
+    """Seconds of a reduction over a cluster: its barriers, with what comes before and after."""
+    epilogue_element: float
+    """Seconds of a multiprocessor to write one element of a tile, to memory or for the others of a
+    cluster."""
+    iteration_overhead: float
+    """Seconds of an iteration beside moving tiles and multiplying: barriers, addresses."""
+    mma_efficiency: float
+    """The fraction of the published rate that `mma.sync` reaches."""
+    warp_latency: float
+    """Seconds of an iteration of one warp beside multiplying: latencies in sequence."""
+    gathered_element: float
+    """Seconds of a thread to gather one element; more threads overlap, though not fully."""
+    narrow_access: float
+    """The cost of an access that is a piece of a vector, relative to `gathered_element`."""
     wgmma: WgmmaCycles
     bytes_in_flight: int
     """Bytes of rows that a multiprocessor should have in flight while it reads and writes them:
     with fewer memory idles, with more reads and writes disturb each other."""
-    parts: PartTimes
     small_m: SmallMTimes
     attention: float
     """The fraction of a large matmul's rate that attention by `mma.sync` reaches."""
@@ -182,21 +149,17 @@ H200 = Measured(
     name="H200",
     cores=132,
     clusters={2: 66, 3: 39, 4: 30, 6: 16, 8: 15},  # of groups of 16 or 18
-    # Fitted to 470 points of 130 matmuls and convolutions; `efficiency`, since fragments are
-    # loaded a step ahead, to 156 points of six.
-    mma=MmaTimes(
-        l2_bandwidth=38e9,
-        fragment_bandwidth=131e9,
-        efficiency=0.45,
-        iteration_overhead=0.08e-6,
-        warp_latency=0.3e-6,
-        epilogue_element=1.5e-10,
-        cluster_reduction=1.0e-6,
-        startup=-0.7e-6,
-        register_staging=0.33e-6,
-        gathered_element=2e-8,
-        narrow_access=0.1,
-    ),
+    # Fitted to points of 75 matmuls and convolutions: `benchmarks/results/h200-cost-model.md`.
+    startup=-0.7e-6,
+    l2_bandwidth=43e9,
+    shared_bandwidth=200e9,
+    cluster_reduction=1.5e-6,
+    epilogue_element=1.6e-10,
+    iteration_overhead=0.06e-6,
+    mma_efficiency=0.45,
+    warp_latency=0.4e-6,
+    gathered_element=2e-8,
+    narrow_access=0.1,
     wgmma=WgmmaCycles(
         rate=4096,
         shared_bandwidth=128,
@@ -204,13 +167,10 @@ H200 = Measured(
         copied_row=2.0,
         partial_row=4.0,
         unaligned_row=2.1,
-        epilogue_block=1200,
         epilogue_exclusive=400,
         mma_latency=280,
         memory_latency=1560,
-        iteration_overhead=110,
         split_k_contention=1.25,
-        cluster_reduction=2800,
         partial_byte=1 / 54,
         statistics=800,
         staged_vector=0.7,
@@ -218,23 +178,15 @@ H200 = Measured(
         overlap_block=350,
         serial_stages=1.25,
     ),
-    parts=PartTimes(  # fitted to 119 points of 11 matmuls and 6 convolutions
-        shared_bandwidth=220e9,
-        memory_latency=0.72e-6,
-        iteration_overhead=0.3e-6,
-        gathered_element=1.2e-10,
-    ),
     small_m=SmallMTimes(  # fitted to 1000 points of 60 matmuls
         block_overhead=1.0e-6,
         loads_in_flight=2,
         load_latency=0.25e-6,
         row_step=0.08e-6,
         reduced_accumulator=0.015e-6,
-        cluster_reduction=1.5e-6,
         ramp=0.02,
         fma_efficiency=0.44,
         read_efficiency=0.93,
-        l1_bandwidth=200e9,
         row_conflict=2.8,
         fragment_bandwidth=42e9,
     ),
@@ -271,9 +223,8 @@ def measured_of(capability: Capability | None) -> Measured:
     if capability not in GPUS:
         return H200
     here, there = (GPUS[each].tensor["float16"] / GPUS[each].cores for each in (capability, (9, 0)))
-    times = H200.mma
     return replace(
         H200,
-        mma=replace(times, efficiency=min(MMA_SYNC, times.efficiency * there / here)),
+        mma_efficiency=min(MMA_SYNC, H200.mma_efficiency * there / here),
         attention=min(ATTENTION, H200.attention * there / here),
     )

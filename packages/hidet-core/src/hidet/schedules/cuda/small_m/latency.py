@@ -61,7 +61,7 @@ class Latency:
         steps = -(-estimated(reading.p.k) // (reading.step * reading.point.slices))
         waits = steps * reading.vectors / min(reading.reads, times.loads_in_flight)
         rows = 1 if self.tensor_cores else reading.rows
-        cluster = times.cluster_reduction if reading.point.slices > 1 else 0.0
+        cluster = self.target.measured.cluster_reduction if reading.point.slices > 1 else 0.0
         epilogue = prod(reading.accumulators) * times.reduced_accumulator + cluster
         return (
             times.block_overhead
@@ -99,7 +99,7 @@ class Latency:
         loaded = size_bytes(p.b_stored) * (
             1 + rows * (1.0 if p.b_along_k else self.times.row_conflict)
         )
-        return products + loaded / (self.times.l1_bandwidth * self.target.cores)
+        return products + loaded / (self.target.measured.shared_bandwidth * self.target.cores)
 
     def work(self) -> Work:
         """Blocks of a wave share the memory; the last wave takes a block's own time, at least."""

@@ -5,12 +5,11 @@ Each warp owns a part of the block's tile, in fragments as the PTX ISA lays them
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 from hidet import options
-from hidet.cost import Work
 from hidet.lang import (
     Int,
     Registers,
@@ -27,7 +26,6 @@ from hidet.lang.cuda import ldmatrix, mma_sync, threadIdx
 from hidet.mapping import TaskMapping, repeat, spatial
 from hidet.mapping.fragments import matrices, mma_c
 from hidet.schedules.contraction import Contraction
-from hidet.schedules.cuda.tiles.latency import Latency
 from hidet.schedules.cuda.tiles.main_loop import Operands
 from hidet.schedules.cuda.tiles.staging import Side
 from hidet.schedules.cuda.tiles.tile import Tile
@@ -38,8 +36,6 @@ from hidet.types import DType, bf16, f16
 
 VECTOR = 8
 """Elements of a 16-byte access."""
-SECOND_KERNEL = 2
-"""Memory latencies of a second kernel, which adds split-K partials."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +50,6 @@ class Warps(Tile):
     slices: int = choice(1, 2, 3, 4, 6, 8, 12, 16)
 
     tensor_core = True
-    ahead = 0
-    """Iterations that copies begin before they are needed; 0: tiles come through registers."""
     widest = VECTOR
     """Elements of a 16-byte access."""
     side_type = Side
@@ -119,20 +113,14 @@ class Warps(Tile):
         words = vectors * self.depth * self.shared_dtype(p).nbytes // 4
         return words // self.threads + found * self.depth // self.threads
 
-    def work_on(self, p: Contraction, target: Target) -> Work:
-        """The bytes and operations of the kernel, and the time of its blocks; see `Latency`."""
-        work = self.amounts(p, target)
-        read, written = p.nbytes
-        partial = work.bytes_written - written
-        latency = Latency(p, self, target, work.blocks)
-        latencies = latency.latencies + SECOND_KERNEL * (work.launches - 1)
-        return replace(
-            work, bytes_read=read + partial, latencies=latencies, epilogue=latency.epilogue
-        )
+    def rate(self, p: Contraction, target: Target) -> float:
+        peak = target.peak_flops(self.unit(p), True) / target.cores
+        return peak * target.measured.mma_efficiency
 
-    def efficiency(self) -> float:
-        """`Latency` counts the waits for shared memory."""
-        return 1.0
+    def fragment_bytes(self, p: Contraction) -> float:
+        """Each warp loads the rows and columns of its own tile."""
+        nbytes = self.shared_dtype(p).nbytes
+        return prod(self.warps) * sum(self.warp_tile) * self.depth * nbytes
 
     def origin(self, warp: Int) -> tuple[Int, Int]:
         """The first row and column of a warp's tile in the block's."""

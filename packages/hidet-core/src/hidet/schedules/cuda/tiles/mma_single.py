@@ -24,9 +24,6 @@ from hidet.types import DType
 SHORT = 16
 """Elements of k that tensor cores accumulate before float32 additions take over."""
 PRODUCTS = 3
-REACHED = 0.7
-"""The part of the rate at which tensor cores are fed that they reach by `mma.sync`; measured on an
-H200."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +45,9 @@ class PartWarps(SingleWarps):
         """One part of fragments waits while the other is multiplied."""
         return self.registers(p) + sum(self.warp_tile) // 4
 
-    def efficiency(self) -> float:
-        """Three products stand for one."""
-        return REACHED / PRODUCTS
+    def operations(self) -> float:
+        """Three products of tf32 stand for one."""
+        return PRODUCTS * super().operations()
 
     @part
     def accumulate(self, operands: Operands, accumulators: Registers, iterations: Any) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hidet import options
-from hidet.cost import Work
 from hidet.lang import Int, Registers, address, f32, grid, part, register_tensor, tf32, unroll
 from hidet.lang.cuda import mma_sync, threadIdx
 from hidet.mapping.fragments import mma_a, mma_b
@@ -17,7 +16,6 @@ from hidet.schedules.contraction import Contraction
 from hidet.schedules.cuda.tiles.main_loop import Operands
 from hidet.schedules.cuda.tiles.mma import Warps
 from hidet.schedules.cuda.tiles.staging import Side
-from hidet.schedules.cuda.tiles.tile import Tile
 from hidet.schedules.space import choice
 from hidet.target import WARP, Target
 from hidet.types import DType
@@ -49,15 +47,6 @@ class SingleWarps(Warps):
         padding = 4 if (p.a_along_k if left else p.b_along_k) else 8
         shape = self.extent(left), self.depth
         return Side(p, left, *shape, self.threads, VECTOR, self.shared_dtype(p), padding)
-
-    def work_on(self, p: Contraction, target: Target) -> Work:
-        """The same estimate as for tiles on CUDA cores, since schedules choose between the two."""
-        return Tile.work_on(self, p, target)
-
-    def efficiency(self) -> float:
-        """Small parts of warps load more fragments than they multiply."""
-        rows, columns = self.warp_tile
-        return min(1.0, 2.0 * rows * columns / (rows + columns) / 48)
 
     @part
     def multiply(self, operands: Operands, accumulators: Registers, buffer: Int) -> None:

@@ -46,6 +46,11 @@ class PartSide(Side):
         """The shape of a tile in shared memory."""
         return 2, self.extent, self.depth
 
+    @property
+    def stored_bytes(self) -> int:
+        """Both parts go to shared memory."""
+        return 2 * super().stored_bytes
+
     def element(self, at: Any, r: Any) -> tuple[Any, ...]:
         """Where whole numbers are, once `place` has brought them."""
         return LARGE, at, r

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from hidet.cost import LATENCY_SECONDS
 from hidet.lang import Registers, minimum, part, static
 from hidet.schedules.contraction import Contraction
 from hidet.schedules.cuda.tiles.copy_pipeline import CopyPipeline
@@ -32,10 +33,9 @@ class Stages(Warps):
     slices: int = choice(1, 2, 3, 4, 6, 8)
     stages: int = choice(4, 3)
 
-    @property
-    def ahead(self) -> int:  # type: ignore[override]
-        """Iterations that copies begin before they are needed."""
-        return self.stages - 1
+    def waits(self) -> tuple[float, float]:
+        """Copies that begin some iterations before they are read share one memory latency."""
+        return LATENCY_SECONDS / (self.stages - 1), 0.0
 
     @property
     def buffers(self) -> int:  # type: ignore[override]

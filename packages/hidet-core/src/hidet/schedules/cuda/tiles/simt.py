@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from hidet.cost import REACHED_RATE
 from hidet.lang import Int, Registers, grid, part, register_tensor, unroll, vectorize
 from hidet.lang.cuda import threadIdx
 from hidet.mapping import repeat, spatial
@@ -18,7 +19,7 @@ from hidet.schedules.cuda.tiles.mma import by_tensor_cores
 from hidet.schedules.cuda.tiles.staging import Side
 from hidet.schedules.cuda.tiles.tile import Tile
 from hidet.schedules.space import choice
-from hidet.target import ACCESS_BYTES, Target
+from hidet.target import ACCESS_BYTES, WARP, Target
 from hidet.types import DType, i32
 
 
@@ -65,9 +66,16 @@ class Threads(Tile):
         words = self.accumulator_type(p).nbytes // 4
         return (prod(self.each) + sum(self.each) + staging) * words + 32
 
-    def efficiency(self) -> float:
-        """A multiply-add should read at most a third of a word from shared memory."""
-        return min(1.0, prod(self.each) / sum(self.each) / 3)
+    def rate(self, p: Contraction, target: Target) -> float:
+        peak = target.peak_flops(self.unit(p)) / target.cores
+        return peak * REACHED_RATE
+
+    def fragment_bytes(self, p: Contraction) -> float:
+        """A warp's load moves what its lanes have no two of, and half of what they get at least."""
+        across = min(WARP, self.block[1] // self.each[1])
+        lanes, nbytes = (WARP // across, across), self.accumulator_type(p).nbytes
+        loads = sum(e * max(n, WARP / 2) for e, n in zip(self.each, lanes, strict=True))
+        return self.threads // WARP * self.depth * loads * nbytes
 
     def place(self, high: int, broad: int) -> tuple[Any, Any]:
         """The row and column of a thread's first piece, of so many rows or columns."""

@@ -86,6 +86,11 @@ class Side:
         return rows, columns + self.padding
 
     @property
+    def stored_bytes(self) -> int:
+        """Bytes of a tile that go to shared memory."""
+        return self.extent * self.depth * self.dtype.nbytes
+
+    @property
     def exact(self) -> bool:
         """Whether the threads share the tile evenly."""
         rows, columns = self.shape

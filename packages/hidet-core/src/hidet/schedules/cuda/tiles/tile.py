@@ -9,11 +9,10 @@ clusters, or with more blocks than a cluster holds, a second kernel adds them.
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import replace
 from math import prod
 from typing import Any
 
-from hidet.cost import CACHE_GAIN, LATENCY_SECONDS, Work
+from hidet.cost import LATENCY_SECONDS, Work
 from hidet.ir.kernel import Module
 from hidet.lang import (
     Global,
@@ -36,21 +35,12 @@ from hidet.schedules.cuda.registers import enough_registers
 from hidet.schedules.cuda.slices import add_slices, slices_type
 from hidet.schedules.cuda.tiles.main_loop import Operands, Products, through_registers
 from hidet.schedules.cuda.tiles.staging import Side, Source
+from hidet.schedules.cuda.tiles.timeline import Iteration, Timeline, sharing
 from hidet.schedules.forms import Formed
 from hidet.schedules.typical import estimated
-from hidet.target import Target
+from hidet.target import ACCESS_BYTES, WARP, Target
 from hidet.types import DType
 
-GATHERED_ELEMENTS = 16
-"""Elements that a thread gathers one by one within one memory latency; an estimate."""
-CLUSTER_REDUCTION = 1
-"""Memory latencies of a reduction over a cluster, with its two barriers; an estimate."""
-MATH_EFFICIENCY = 0.8
-"""The fraction of the published rate at which blocks multiply between their waits."""
-PROLOGUE = 2
-"""Memory latencies of a block before its main loop; an estimate."""
-STORED_ELEMENT, REDUCED_ELEMENT = 1.2e-10, 1.2e-10
-"""Seconds for an element of a block's tile: to store it, and to reduce it over a cluster."""
 IN_FLIGHT = 4
 """Split-K partials that a second kernel reads within one memory latency; NVRTC unrolls so many."""
 
@@ -102,10 +92,6 @@ class Tile(Formed):
     def least_registers(self, p: Contraction) -> int:
         """The registers of a thread below which the compiler spills."""
         return self.registers(p)
-
-    @abstractmethod
-    def efficiency(self) -> float:
-        """The fraction of the time in which the arithmetic units do not wait for shared memory."""
 
     @abstractmethod
     def multiply(self, operands: Operands, accumulators: Registers, buffer: Int) -> None:
@@ -163,67 +149,86 @@ class Tile(Formed):
         """Whether each block of a split k has at least two iterations."""
         return isinstance(p.k, int) and -(-p.k // self.depth) >= 2 * self.slices
 
-    def iteration_seconds(self, p: Contraction, target: Target, resident: int) -> float:
-        """The seconds of an iteration of the main loop where `resident` blocks share a
-        multiprocessor: a wait for memory, and the multiplication."""
-        rate = target.peak_flops(self.unit(p), self.tensor_core) / target.cores
-        products = 2.0 * self.block[0] * self.block[1] * self.depth / self.efficiency()
-        wait = LATENCY_SECONDS
-        if p.scattered:  # a thread that gathers many elements one by one keeps the others waiting
-            wait *= 1 + self.block[1] * self.depth / self.threads / GATHERED_ELEMENTS
-        return wait + resident * products / (rate * MATH_EFFICIENCY)
+    @abstractmethod
+    def rate(self, p: Contraction, target: Target) -> float:
+        """Operations per second that a multiprocessor sustains."""
+
+    @abstractmethod
+    def fragment_bytes(self, p: Contraction) -> float:
+        """Bytes that all threads load from shared memory in an iteration."""
+
+    def operations(self) -> float:
+        """Operations of an iteration; a multiply-add counts as two."""
+        return 2.0 * prod(self.block) * self.depth
+
+    def waits(self) -> tuple[float, float]:
+        """The least seconds of an iteration, and the seconds that overlap with nothing: tiles that
+        come through registers one iteration ahead expose half of a memory latency."""
+        return 0.0, LATENCY_SECONDS / 2
+
+    def iteration(self, p: Contraction, target: Target, concurrent: int) -> Iteration:
+        """What an iteration of the main loop does, with so many blocks on a multiprocessor."""
+        sides, (rows, columns) = self.sides(p), self.block
+        latency, serial = self.waits()
+        return Iteration(
+            self.operations(),
+            self.rate(p, target),
+            self.depth * (rows * p.a.dtype.nbytes + columns * p.b.dtype.nbytes),
+            sum(side.stored_bytes for side in sides) + self.fragment_bytes(p),
+            self.threads // WARP,
+            latency,
+            serial + self.gather_seconds(p, target, concurrent),
+        )
+
+    def gather_seconds(self, p: Contraction, target: Target, concurrent: int) -> float:
+        """Seconds of an iteration to gather elements one by one, or by narrow accesses."""
+        times, (rows, columns) = target.measured, self.block
+        pieces = rows * narrow(p.a_contiguity, p.a.dtype) + columns * narrow(
+            p.b_contiguity, p.b.dtype
+        )
+        scattered = (rows if p.b_along_k else columns) * p.scattered
+        elements = self.depth * (scattered or times.narrow_access * pieces)
+        spread: float = self.threads ** (2 / 3) / concurrent**0.25
+        return elements * times.gathered_element / spread
 
     def work_on(self, p: Contraction, target: Target) -> Work:
-        """The work of the kernel; each iteration of the main loop exposes a memory latency."""
-        work = self.amounts(p, target)
-        return replace(work, latencies=self.latencies(p, target, work.blocks))
-
-    def amounts(self, p: Contraction, target: Target) -> Work:
-        """The bytes and operations of whole tiles, and of the reduction of split-K partials."""
-        rows, columns = self.block
-        tiles = p.tiles_down(rows) * -(-estimated(p.n) // columns)
+        """The bytes and operations of the kernel, and the time of its blocks; see `Timeline`."""
+        (rows, columns), (read, written) = self.block, p.nbytes
+        blocks = p.tiles_down(rows) * -(-estimated(p.n) // columns) * self.slices
         iterations = -(-estimated(p.k) // (self.depth * self.slices))
-        blocks = tiles * self.slices
-        once, written = p.nbytes
-        elements = blocks * iterations * self.depth
-        read = elements * (rows * p.a.dtype.nbytes + columns * p.b.dtype.nbytes) / CACHE_GAIN
-        apart = self.slices > 1 and not self.in_cluster(target)
-        partial = float(blocks * rows * columns * self.partial_type(p).nbytes) if apart else 0.0
+        cluster = self.slices if self.in_cluster(target) else 1
+        second = self.slices > cluster
+        partial = float(blocks * rows * columns * self.partial_type(p).nbytes) * second
+        resident = max(1, self.resident(p, target))
+        each = self.iteration(p, target, sharing(target, blocks, resident, cluster))
+        line = Timeline(
+            target, each, iterations, rows * columns * (1 + second), blocks, resident, cluster
+        )
         return Work(
-            once + read + partial,
+            read + partial,
             written + partial,
-            2.0 * elements * rows * columns / self.efficiency(),
+            blocks * iterations * each.operations,
             self.unit(p),
             blocks,
             self.threads,
             tensor_core=self.tensor_core,
-            launches=2 if apart else 1,
+            launches=1 + second,
             shared_bytes=self.shared_bytes(p, target),
             registers=self.registers(p),
+            latencies=line.latencies + second * (1 + -(-self.slices // IN_FLIGHT)),
+            epilogue=line.epilogue,
         )
-
-    def latencies(self, p: Contraction, target: Target, blocks: int) -> float:
-        """The time of a block in memory latencies; more where clusters leave multiprocessors
-        idle."""
-        iterations = -(-estimated(p.k) // (self.depth * self.slices))
-        usable = target.cores_in_clusters(self.slices if self.in_cluster(target) else 1)
-        most = max(1, self.resident(p, target))
-        resident = min(most, -(-blocks // usable))
-        element = STORED_ELEMENT + (REDUCED_ELEMENT if self.slices > 1 else 0.0)
-        seconds = iterations * self.iteration_seconds(p, target, resident)
-        seconds += prod(self.block) * resident * element
-        latencies = PROLOGUE + seconds / LATENCY_SECONDS
-        if self.in_cluster(target):
-            latencies += CLUSTER_REDUCTION
-        elif self.slices > 1:  # a second kernel has to begin, too, beside what its launch takes
-            latencies += 1 + -(-self.slices // IN_FLIGHT)
-        waves = -(-blocks // (most * usable)) / -(-blocks // (most * target.cores))
-        return waves * latencies
 
     def resident(self, p: Contraction, target: Target) -> int:
         """Blocks that one multiprocessor holds."""
         shared = self.shared_bytes(p, target)
         return target.resident_blocks(self.threads, shared, self.registers(p))
+
+
+def narrow(contiguity: int, of: DType) -> float:
+    """For each element: how many more accesses there are than with the widest ones."""
+    widest = ACCESS_BYTES // of.nbytes
+    return 1 / min(contiguity, widest) - 1 / widest
 
 
 def tiled(name: str, p: Contraction, tile: Tile, target: Target) -> Module:

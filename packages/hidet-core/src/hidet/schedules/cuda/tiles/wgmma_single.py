@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from hidet.cost import LATENCY_SECONDS
 from hidet.lang import (
     Int,
     Registers,
@@ -67,19 +68,18 @@ class PartWarpgroups(PartWarps):
         """As many: fragments stay in shared memory."""
         return self.registers(p)
 
-    def efficiency(self) -> float:
-        """Three matmuls of tf32 stand for one."""
-        return 1.0 / PRODUCTS
+    def rate(self, p: Contraction, target: Target) -> float:
+        peak = target.peak_flops(self.unit(p), True) / target.cores
+        return peak / target.measured.wgmma.contention
 
-    def iteration_seconds(self, p: Contraction, target: Target, resident: int) -> float:
-        """All that a block moves goes through its multiprocessor's shared memory and first cache:
-        that takes longer than the products."""
-        times, (rows, columns) = target.measured.parts, self.block
-        loaded = (rows + columns) * self.depth
-        read = rows // 64 * PRODUCTS * (64 + columns) * self.depth
-        moved = (loaded * 3 + read) * f32.nbytes / times.shared_bandwidth
-        found = columns * self.depth * times.gathered_element if p.scattered else 0.0
-        return max(times.memory_latency, times.iteration_overhead + resident * (moved + found))
+    def fragment_bytes(self, p: Contraction) -> float:
+        """Tensor cores read operands from shared memory, once for each of three products."""
+        rows, columns = self.block
+        return rows // 64 * PRODUCTS * (64 + columns) * self.depth * f32.nbytes
+
+    def waits(self) -> tuple[float, float]:
+        """The next tiles arrive while tensor cores multiply in the background."""
+        return LATENCY_SECONDS, 0.0
 
     @part
     def products(self) -> Products:

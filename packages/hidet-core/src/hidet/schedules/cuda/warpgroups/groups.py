@@ -35,6 +35,11 @@ ALIGNMENT = 1024
 """The alignment of arrays in shared memory, in bytes."""
 
 
+def clock_of(target: Target) -> float:
+    """Cycles per second at which the published rate of tensor cores holds."""
+    return target.peak_flops(f16.name, True) / target.cores / target.measured.wgmma.rate
+
+
 def accumulator_type(of: DType) -> DType:
     """The type of accumulators: sums of integers are exact."""
     return i32 if of.is_integer else f32
@@ -148,17 +153,18 @@ class Warpgroups(Formed):
     ) -> tuple[float, float]:
         """How long one of so many blocks on a multiprocessor takes for so many tiles, and how much
         of that after all operands have come."""
-        taken, iterations = target.measured.wgmma, self.iterations(p)
-        busy = self.busy(p, target)
-        waiting = taken.iteration_overhead + taken.memory_latency / self.stages
+        times, clock, iterations = target.measured, clock_of(target), self.iterations(p)
+        taken, busy = times.wgmma, self.busy(p, target)
+        waiting = times.iteration_overhead * clock + taken.memory_latency / self.stages
         alone = iterations * max(busy, taken.mma_latency, waiting)
         if self.slices > 1:
             partials = prod(self.block) * accumulator_type(p.a.dtype).nbytes
-            adding = taken.cluster_reduction + log2(self.slices) * partials * taken.partial_byte
+            adding = times.cluster_reduction * clock
+            adding += log2(self.slices) * partials * taken.partial_byte
             return tiles * (alone + adding), adding
         pieces = self.columns / PIECE
         moving = pieces * self.block[0] / PIECE * taken.epilogue_exclusive
-        writing = pieces * taken.epilogue_block
+        writing = PIECE * self.columns * times.epilogue_element * clock
         # While one writes, others multiply; at the end only some are left, and write faster.
         shared = together * (iterations * busy + moving)
         each, last = max(shared, alone + writing) + BETWEEN, max(shared, alone + writing / 2)
@@ -195,7 +201,6 @@ class Warpgroups(Formed):
         published = target.measured.wgmma.rate * f16.nbytes / p.a.dtype.nbytes
         rate = published * REACHED_RATE
         cycles, after = self.cycles(p, target, each, together)
-        clock = target.peak_flops(p.a.dtype.name, True) / target.cores / published
         return Work(
             read,
             written,
@@ -206,5 +211,5 @@ class Warpgroups(Formed):
             tensor_core=True,
             shared_bytes=self.shared_bytes(p),
             registers=self.registers,
-            epilogue=after / clock,
+            epilogue=after / clock_of(target),
         )
