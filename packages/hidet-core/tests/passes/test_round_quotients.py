@@ -1,5 +1,7 @@
 """What quantization computes has a name; what else looks like it does not."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ from hidet.ir.expr import Builtin, Cast, Const, Load, Var, constant, wrap
 from hidet.ir.functions import call, clamped
 from hidet.ir.kernel import Kernel, KernelKind, Launch
 from hidet.ir.stmt import For, Store
+from hidet.ir.walk import rebuild_body
 from hidet.passes.arithmetic.round_quotients import round_quotients
 from hidet.passes.pipeline import lower
 from hidet.sim import launch
@@ -85,11 +88,20 @@ def test_what_is_not_known_to_be_right_stays(value):
     assert round_quotients(before) is before
 
 
-def test_kernels_of_a_cpu_stay():
-    y, i = Var("y", u8[SIZE]), Var("i", i32)
-    body = (For(i, wrap(SIZE), (Store(y, (i,), quantized()),)),)
-    before = Kernel("k", (x, s, z, y), body, KernelKind.CPU)
-    assert round_quotients(before) is before
+def on_cpu(value, to):
+    y, i = Var("y", to[SIZE]), Var("i", i32)
+    body = rebuild_body((Store(y, (INDEX,), value),), lambda e: i if e is INDEX else e)
+    body = (For(i, wrap(SIZE), body),)
+    return Kernel("k", (x, s, z, y), body, KernelKind.CPU)
+
+
+def test_cpus_bound_a_quotient_before_and_after_it_is_rounded():
+    byte = quantized(number(3.0), scale=number(1.0))
+    text = str(round_quotients(on_cpu(byte, u8)))
+    assert "i32(rint((x[i] if (x[i] < 252.0) else 252.0)))" in text
+    assert "rounded_quotient" not in text
+    again = str(round_quotients(on_cpu(dequantized(byte, constant(3, i32)), f32)))
+    assert "u8(" not in again
 
 
 @pytest.mark.parametrize("scale", [0.37, -0.5, 0.0, 2.0**-149, 3e38, np.inf, np.nan])
@@ -101,8 +113,9 @@ def test_a_kernel_keeps_its_meaning(scale):
     values[:5] = np.inf, -np.inf, np.nan, 0.0, -0.0
     given = values, np.array([scale], np.float32), np.array([7], np.uint8)
     byte = quantized(ZERO.cast(f32))
-    for value, to in ((byte, u8), (dequantized(byte, ZERO.cast(i32)), f32)):
-        before = kernel(value, to)
+    cases = (byte, u8), (dequantized(byte, ZERO.cast(i32)), f32)
+    for (value, to), made in itertools.product(cases, (kernel, on_cpu)):
+        before = made(value, to)
         found = []
         for each in (before, round_quotients(before), lower(before)):
             y = np.zeros(SIZE, to.numpy)

@@ -51,7 +51,8 @@ CUDA: tuple[Pass, ...] = (
 )
 
 CPU: tuple[Pass, ...] = (
-    narrow_casts,  # first: nothing below knows types that are stored only
+    round_quotients,  # first: quotients look as operators wrote them, in narrow types too
+    narrow_casts,  # early: nothing below knows types that are stored only
     unfold_tasks,  # early: everything below sees plain loops only
     bind_subexpressions,  # ahead of all that looks at values under the conditions of their uses
     guard_bounds,  # while tensors have shapes

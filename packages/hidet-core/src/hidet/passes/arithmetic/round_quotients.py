@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-from hidet.ir.expr import Add, Cast, Const, Div, Expr, Math, Select, Sub, constant, is_vector
+from hidet.ir.expr import (
+    Add,
+    Cast,
+    Const,
+    Div,
+    Expr,
+    Math,
+    Select,
+    Sub,
+    constant,
+    is_vector,
+    select,
+)
 from hidet.ir.folding import lossless
-from hidet.ir.functions import QUOTIENT, clamped
+from hidet.ir.functions import QUOTIENT, call, clamped
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.rewrite import Rules
 from hidet.ir.walk import rebuild_body
@@ -17,6 +29,7 @@ LARGEST = 256
 ZERO = constant(0, i32)
 
 quantized = Rules("quantized")
+bounded = Rules("bounded")
 
 
 @kernel_pass()
@@ -25,13 +38,28 @@ def round_quotients(kernel: Kernel) -> Kernel:
 
     before   y = u8(clamped(rint(x / s) + 3.0, 0.0, 255.0))
     after    y = u8(rounded_quotient(x, s, -3.0, 252.0) + 3)
+    CPU      y = u8(max(i32(rint(min(x / s, 252.0))), -3) + 3)
 
-    What is dequantized again in the same kernel does not become a byte in between. CPUs keep the
-    quotient as it is written, of which compilers make vectors.
+    What is dequantized again in the same kernel does not become a byte in between. On CPUs
+    compilers make vectors of the quotient, which is written out.
     """
+    named = rebuild_body(kernel.body, quantized.settle)
     if kernel.kind is not KernelKind.CUDA:
-        return kernel
-    return with_body(kernel, rebuild_body(kernel.body, quantized.settle))
+        named = rebuild_body(named, bounded.settle)
+    return with_body(kernel, named)
+
+
+@bounded
+def written_out(e: Math) -> Expr | None:
+    """A rounded quotient by a bound before it is rounded, which NaN becomes too, and one after it:
+    a conversion to int32 makes the least integer of what is too small for one. Compilers have one
+    instruction for each, where two choices in a row become comparisons, masks and blends."""
+    if e.name != QUOTIENT.name:
+        return None
+    x, scale, low, high = e.args
+    found = x if scale is constant(1.0, f32) else x / scale
+    whole, least = call("rint", select(found < high, found, high)).cast(i32), low.cast(i32)
+    return select(whole > least, whole, least)
 
 
 @quantized
