@@ -113,10 +113,11 @@ from hidet.ops.flow.loops import loop, scan, while_loop
 from hidet.ops.indexing.compact import nonzero
 from hidet.ops.indexing.in_place import in_place, origin, updated_tensor
 from hidet.ops.indexing.index import embedding, gather, index, index_select, one_hot, take
-from hidet.ops.indexing.ordering import argsort, searchsorted, sort, topk
+from hidet.ops.indexing.ordering import argsort, sort, topk
 from hidet.ops.indexing.positions_nd import gather_nd, one_hot_values, scatter_nd, tensor_scatter
 from hidet.ops.indexing.rearrange import depth_to_space, reverse_sequence, space_to_depth
 from hidet.ops.indexing.scatter import index_add, index_put, scatter
+from hidet.ops.indexing.search import searchsorted
 from hidet.ops.indexing.selection import compress, masked_select, repeat_interleave
 from hidet.ops.matrices.factors import cholesky, lu, triangular_solve
 from hidet.ops.matrices.householder import qr, reflected, reflections

@@ -1,4 +1,4 @@
-"""Sorting: elements in order, the largest few, positions within sorted values.
+"""Sorting: elements in order, the largest few.
 
 An element's place is the number of those that come before it. That takes n * n comparisons for n
 elements, all independent of each other. On CPUs long rows are sorted digit by digit instead
@@ -19,19 +19,8 @@ from hidet.errors import ShapeMismatch
 from hidet.graph import Op, Tensor, apply_all, operator
 from hidet.graph.dims import axis_of
 from hidet.ir.expr import Expr
-from hidet.ops.elementwise.binary import add, logical_and, minimum
-from hidet.ops.elementwise.compare import greater, greater_equal, less
-from hidet.ops.elementwise.select import where
-from hidet.ops.elementwise.unary import logical_not
-from hidet.ops.indexing.index import gather, take
-from hidet.ops.reductions.reduce import sum as total
-from hidet.ops.tensors.cast import cast
-from hidet.ops.tensors.create import zeros
 from hidet.ops.tensors.shape import reshape
 from hidet.types import Size, TensorType, boolean, f16, f32, i32, i64, u8
-
-COMPARED = 256
-"""Elements up to which each is compared with a value: of more, a step for each bit is faster."""
 
 
 def sort(x: Tensor, axis: int = -1, *, descending: bool = False) -> tuple[Tensor, Tensor]:
@@ -56,38 +45,6 @@ def topk(x: Tensor, k: Size, axis: int = -1, *, largest: bool = True) -> tuple[T
     )
     values, index = found
     return (values, index) if x.ndim else (reshape(values, ()), reshape(index, ()))
-
-
-def searchsorted(ordered: Tensor, values: Tensor, *, right: bool = False) -> Tensor:
-    """The index (i64) at which each value would be inserted into the ascending last axis of
-    `ordered`.
-
-    `ordered` has one axis, or all axes of `values` but the last. Equal elements come after the
-    value, before it with `right`; NaN belongs at the end.
-    """
-    size = ordered.shape[-1]
-    if isinstance(size, int) and size > COMPARED:
-        return halving(ordered, values, right)
-    if ordered.ndim == 1:
-        edges = reshape(ordered, ((1,) * values.ndim) + ordered.shape)
-    else:
-        edges = reshape(ordered, (*ordered.shape[:-1], 1, ordered.shape[-1]))
-    follows = (greater if right else greater_equal)(edges, reshape(values, (*values.shape, 1)))
-    return total(cast(logical_not(follows), i64), -1)
-
-
-def halving(ordered: Tensor, values: Tensor, right: bool) -> Tensor:
-    """The same by steps of half the length each, forward where all up to there come before."""
-    size = numbers((ordered.shape[-1],))[0]
-    place = zeros(values.shape, i32, device=values.device)
-    for power in reversed(range(size.bit_length())):
-        last = add(place, (1 << power) - 1)
-        at = minimum(last, size - 1)
-        edge = gather(ordered, axis=-1, index=at) if ordered.ndim > 1 else take(ordered, [at])
-        follows = (greater if right else greater_equal)(edge, values)
-        goes_on = logical_and(less(last, size), logical_not(follows))
-        place = where(goes_on, add(last, 1), place)
-    return cast(place, i64)
 
 
 @operator("sort")
