@@ -9,6 +9,7 @@ from hidet import ops
 from hidet.graph import evaluate, from_numpy, symbol, trace_from
 from hidet.optimize import optimize, split
 from hidet.optimize.layout.assign_layout import assign_layout
+from hidet.optimize.normalize import normalize
 from hidet.testing.compare import assert_close
 from hidet.testing.fused import groups_of, simulated
 from hidet.testing.graph_passes import kinds, lines, same_value, weight
@@ -147,6 +148,20 @@ def test_turning_weights_has_to_pay_for_both_ends():
         return 0.5 - 0.25 * len(written) if op != other else -0.25 * len(written)
 
     assert "permute" not in kinds(assign_layout(given_weights(1, 8, 5), always, saves))
+
+
+def test_what_has_its_channels_last_already_costs_nothing_to_turn():
+    """A convolution whose image and weight are given so, and whose result is read so."""
+
+    def saves(op, other, written):
+        return 0.5 - len(written) if op != other else -1.0 * len(written)
+
+    x, taps = symbol((1, 5, 5, 8)), symbol((8, 3, 3, 8))
+    y = ops.conv(ops.permute(x, (0, 3, 1, 2)), ops.permute(taps, (0, 3, 1, 2)), padding=1)
+    graph = trace_from([ops.permute(y, (0, 2, 3, 1))], [x, taps])
+    found = normalize(assign_layout(graph, always, saves))
+    same_value(graph, found)
+    assert kinds(found) == ["conv"]
 
 
 @pytest.mark.parametrize(("images", "last"), [(1, False), (32, True)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -79,7 +79,7 @@ class SearchSorted(Op):
         return grid(values.shape, place)
 
     def reference(self, ordered: Any, values: Any) -> Any:
-        side = "right" if self.right else "left"
+        side: Literal["left", "right"] = "right" if self.right else "left"
         if ordered.ndim == 1:
             return np.searchsorted(ordered, values, side)
         rows = zip(

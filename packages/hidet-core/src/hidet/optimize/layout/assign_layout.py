@@ -69,7 +69,7 @@ def convolution(layouts: ChannelsLast, node: Node) -> Made | None:
     known, follows = weight in layouts.constants, x in layouts.other
     if op.channels_last or not (follows or layouts.prefers(op)):
         return None
-    if not (known or (layouts.transposes_weights and saved_by_turning(op, layouts.saving) > 0)):
+    if not (known or (layouts.transposes_weights and saved_by_turning(node, layouts.saving) > 0)):
         return None
     image, taps = layouts.in_other_order(x), layouts.in_other_order(weight)
     shift = None if bias is None else layouts.as_it_was(bias)
