@@ -71,7 +71,8 @@ def test_who_decides():
         "isnan", "less", "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor",
         "max_pool_indices", "norm", "not_equal", "polygamma", "quantize", "remainder",
         "resample", "roi_align",
-        "round", "shrink", "sign", "signbit", "softplus", "sort", "threshold", "trunc",
+        "round", "searchsorted", "shrink", "sign", "signbit", "softplus", "sort", "threshold",
+        "trunc",
         "trunc_divide",
     }  # fmt: skip
 
