@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 
-from ci.operator_suite.known import NO_GRAPH, VERSION
+from ci.operator_suite.known import NO_GRAPH, UNJUDGED, VERSION
 from ci.suites.known import Known
 
 HEAD = """# PyTorch operators
@@ -17,6 +17,7 @@ page; tests compile some of the operators and fail if one became worse.
 | operators | of {every} | share |
 |---|---|---|
 | right | {right} | {right_share:.1%} |
+| not to be judged on a CPU | {unjudged} | {unjudged_share:.1%} |
 | right, and nothing left to PyTorch | {compiled} | {compiled_share:.1%} |
 | the same, of the {graphs} that `torch.compile` makes a graph of | {compiled} | {graph_share:.1%} |
 
@@ -46,11 +47,15 @@ These run in PyTorch, with one warning, and what is around them is compiled: see
 def page(known: Known, every: int) -> str:
     """The text, of what is known of so many operators."""
     wrong, left = known["not right"], known["not compiled"]
-    right, compiled = every - len(wrong), every - len(wrong) - len(left)
-    graphs = every - list(left.values()).count(f"on the host: {NO_GRAPH}")
+    reasons = Counter(left.values())
+    unjudged = sum(reasons[f"on the host: {each}"] for each in UNJUDGED)
+    right, compiled = every - len(wrong) - unjudged, every - len(wrong) - len(left)
+    graphs = every - unjudged - reasons[f"on the host: {NO_GRAPH}"]
     counts = {"every": every, "right": right, "compiled": compiled, "graphs": graphs}
+    counts["unjudged"] = unjudged
     shares = {
         "right_share": right / every,
+        "unjudged_share": unjudged / every,
         "compiled_share": compiled / every,
         "graph_share": compiled / graphs,
     }
