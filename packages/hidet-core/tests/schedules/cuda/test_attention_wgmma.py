@@ -96,7 +96,7 @@ def test_keys_that_are_more_than_rows(m, n, causal):
 
 
 def test_rows_of_all_heads_are_there_once_in_several_sections(monkeypatch):
-    monkeypatch.setattr("hidet.schedules.cuda.attention.warpgroups.ROUNDS", 1 / 32)
+    monkeypatch.setattr("hidet.schedules.cuda.attention.warpgroups.SORTED_WAVES", 1 / 32)
     op = Attention(f16[10, 130, 64], f16[5, 130, 64], f16[5, 130, 64], None, True, 0.2)
     near(*run(op, Groups(1, 64, 2, 2)), f16)
 
