@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hidet.cost import LATENCY_SECONDS, LAUNCH_SECONDS, Work, seconds
+from hidet.cost import Work, seconds
 from hidet.errors import BadArgument
 from hidet.target import Target
 
@@ -69,7 +69,7 @@ def test_a_single_block_uses_a_small_part_of_the_device():
 def test_launches_are_paid_each():
     target = Target.parse("sm_90a")
     one, three = (seconds(Work(0, 0, 0, launches=n), target) for n in (1, 3))
-    assert three - one == pytest.approx(2 * LAUNCH_SECONDS)
+    assert three - one == pytest.approx(2 * target.measured.launch)
 
 
 def test_what_does_not_fit_takes_forever_and_nonsense_is_refused():
@@ -82,7 +82,7 @@ def test_waits_one_after_the_other_add_up():
     target = Target.parse("sm_90a")
     work = Work(1e5, 1e5, 1e6, blocks=8, latencies=40)
     assert seconds(work, target) - seconds(replace(work, latencies=20), target) == pytest.approx(
-        20 * LATENCY_SECONDS
+        20 * target.measured.memory_latency
     )
     assert seconds(work, TARGETS[-1]) == seconds(replace(work, latencies=0), TARGETS[-1])
 

@@ -10,20 +10,14 @@ from math import inf
 from hidet.errors import BadArgument
 from hidet.target import Target
 
-LAUNCH_SECONDS = 1.43e-6
-"""One dependent kernel in a CUDA graph with a full edge; measured on an H200."""
 PARALLEL_REGION_SECONDS = 3e-6
 """Starting and joining a CPU thread team; an estimate."""
-WAVE_SECONDS = 0.4e-6
-"""Filling and draining a core with a wave of blocks, during which little moves; an estimate."""
 REACHED_BANDWIDTH = 0.88
 """The part of the published bandwidth that a large copy reaches: 4.24 of 4.8 TB/s on an H200."""
 REACHED_RATE = 0.7
 """The part of the published rate that a large matmul reaches: 674 of 989 TFLOP/s on an H200."""
 CACHE_GAIN = 2.0
 """How much faster data comes from a GPU's second-level cache than from memory; an estimate."""
-LATENCY_SECONDS = 0.5e-6
-"""From a block's load to the data, with little else to do; an estimate."""
 SATURATING_THREADS = 256
 """Resident threads with which one multiprocessor keeps its arithmetic units busy; an estimate."""
 
@@ -67,7 +61,7 @@ def seconds(work: Work, target: Target) -> float:
     resident = target.resident_blocks(work.block_threads, work.shared_bytes, work.registers)
     if resident == 0:
         return inf
-    launch = LAUNCH_SECONDS if target.kind == "cuda" else PARALLEL_REGION_SECONDS
+    launch = target.measured.launch if target.kind == "cuda" else PARALLEL_REGION_SECONDS
     return (
         work.launches * launch
         + _waves(work, target, resident)
@@ -84,14 +78,15 @@ def _waves(work: Work, target: Target, resident: int) -> float:
     """Each wave, the blocks that the device holds at once, ramps up and down; a CPU has no ramp."""
     if target.kind == "cpu":
         return 0.0
-    return -(-work.blocks // (resident * target.cores)) * WAVE_SECONDS
+    return -(-work.blocks // (resident * target.cores)) * target.measured.wave
 
 
 def _latencies(work: Work, target: Target, resident: int) -> float:
     """Blocks that a core holds at once wait at the same time; a CPU prefetches its loads."""
     if target.kind == "cpu":
         return 0.0
-    return -(-work.blocks // (resident * target.cores)) * work.latencies * LATENCY_SECONDS
+    waves = -(-work.blocks // (resident * target.cores))
+    return waves * work.latencies * target.measured.memory_latency
 
 
 def _memory(work: Work, target: Target) -> float:

@@ -32,7 +32,7 @@ class WgmmaCycles:
     """Cycles of writing 64 by 64 elements in which other warpgroups of the multiprocessor wait."""
     mma_latency: float
     """Cycles in which a warpgroup issues the four dependent instructions of an iteration."""
-    memory_latency: float
+    copy_latency: float
     """Cycles from starting a copy from memory to its arrival; all stages of a pipeline hide it
     together. For weights that no cache holds."""
     split_k_contention: float
@@ -111,6 +111,12 @@ class Measured:
     A cluster lies within one group of multiprocessors, whose number need not be a multiple. Devices
     of a name differ in which multiprocessors are off; this is the fewest seen, since one cluster
     that does not fit costs a wave."""
+    launch: float
+    """Seconds of one dependent kernel in a CUDA graph, with a full edge."""
+    wave: float
+    """Seconds to fill and drain a multiprocessor with a wave of blocks; an estimate."""
+    memory_latency: float
+    """Seconds from a block's load to the data, with little else to do; an estimate."""
     startup: float
     """Seconds of a kernel of tiles beside its launch and its waves; negative, since it begins while
     the kernel before ends."""
@@ -150,6 +156,9 @@ H200 = Measured(
     cores=132,
     clusters={2: 66, 3: 39, 4: 30, 6: 16, 8: 15},  # of groups of 16 or 18
     # Fitted to points of 75 matmuls and convolutions: `benchmarks/results/h200-cost-model.md`.
+    launch=1.43e-6,
+    wave=0.4e-6,
+    memory_latency=0.5e-6,
     startup=-0.7e-6,
     l2_bandwidth=43e9,
     shared_bandwidth=200e9,
@@ -169,7 +178,7 @@ H200 = Measured(
         unaligned_row=2.1,
         epilogue_exclusive=400,
         mma_latency=280,
-        memory_latency=1560,
+        copy_latency=1560,
         split_k_contention=1.25,
         partial_byte=1 / 54,
         statistics=800,

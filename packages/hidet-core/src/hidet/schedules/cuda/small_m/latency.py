@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from hidet.cost import LATENCY_SECONDS, WAVE_SECONDS, Work
+from hidet.cost import Work
 from hidet.schedules.cuda.small_m.reading import Reading
 from hidet.schedules.typical import estimated, size_bytes
 from hidet.target import Target
@@ -110,10 +110,10 @@ class Latency:
         whole, rest = divmod(self.blocks, places)
         block, each = self.block_seconds(), self.device_seconds() / self.blocks
         seconds = whole * max(places * each, block) + (max(rest * each, block) if rest else 0.0)
-        seconds += block * self.times.ramp - WAVE_SECONDS  # which is counted for each wave
+        seconds += block * self.times.ramp - target.measured.wave  # which is counted for each wave
         return Work(
             *p.nbytes, p.flops, (p.a.dtype if self.tensor_cores else p.wide).name,
             min(self.blocks, places), threads, self.tensor_cores,
             shared_bytes=self.shared_bytes, registers=self.registers,
-            latencies=max(0.0, seconds) / LATENCY_SECONDS,
+            latencies=max(0.0, seconds) / target.measured.memory_latency,
         )  # fmt: skip

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from hidet.cost import LATENCY_SECONDS
 from hidet.lang import Registers, minimum, part, static
 from hidet.schedules.contraction import Contraction
 from hidet.schedules.cuda.tiles.copy_pipeline import CopyPipeline
@@ -33,9 +32,9 @@ class Stages(Warps):
     slices: int = choice(1, 2, 3, 4, 6, 8)
     stages: int = choice(4, 3)
 
-    def waits(self) -> tuple[float, float]:
+    def waits(self, target: Target) -> tuple[float, float]:
         """Copies that begin some iterations before they are read share one memory latency."""
-        return LATENCY_SECONDS / (self.stages - 1), 0.0
+        return target.measured.memory_latency / (self.stages - 1), 0.0
 
     @property
     def buffers(self) -> int:  # type: ignore[override]

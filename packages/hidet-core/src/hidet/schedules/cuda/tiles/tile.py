@@ -12,7 +12,7 @@ from abc import abstractmethod
 from math import prod
 from typing import Any
 
-from hidet.cost import LATENCY_SECONDS, Work
+from hidet.cost import Work
 from hidet.ir.kernel import Module
 from hidet.lang import (
     Global,
@@ -161,15 +161,15 @@ class Tile(Formed):
         """Operations of an iteration; a multiply-add counts as two."""
         return 2.0 * prod(self.block) * self.depth
 
-    def waits(self) -> tuple[float, float]:
+    def waits(self, target: Target) -> tuple[float, float]:
         """The least seconds of an iteration, and the seconds that overlap with nothing: tiles that
         come through registers one iteration ahead expose half of a memory latency."""
-        return 0.0, LATENCY_SECONDS / 2
+        return 0.0, target.measured.memory_latency / 2
 
     def iteration(self, p: Contraction, target: Target, concurrent: int) -> Iteration:
         """What an iteration of the main loop does, with so many blocks on a multiprocessor."""
         sides, (rows, columns) = self.sides(p), self.block
-        latency, serial = self.waits()
+        latency, serial = self.waits(target)
         return Iteration(
             self.operations(),
             self.rate(p, target),

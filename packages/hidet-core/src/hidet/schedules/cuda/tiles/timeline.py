@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hidet.cost import LATENCY_SECONDS
 from hidet.target import Target
 from hidet.target.measured import Measured
 
@@ -92,10 +91,10 @@ class Timeline:
         waves = -(-self.blocks // (self.resident * usable))
         counted = -(-self.blocks // (self.resident * self.target.cores))
         # Where tiles come through registers each iteration waits for its own, the first one too.
-        fill = LATENCY_SECONDS if self.iteration.latency else 0.0
+        fill = self.times.memory_latency if self.iteration.latency else 0.0
         block = fill + self.iterations * self.step + self.epilogue
         seconds = self.times.startup + waves * block - self.epilogue
-        return seconds / counted / LATENCY_SECONDS
+        return seconds / counted / self.times.memory_latency
 
 
 def sharing(target: Target, blocks: int, resident: int, cluster: int) -> int:

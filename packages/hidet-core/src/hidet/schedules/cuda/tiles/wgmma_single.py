@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from hidet.cost import LATENCY_SECONDS
 from hidet.lang import (
     Int,
     Registers,
@@ -77,9 +76,9 @@ class PartWarpgroups(PartWarps):
         rows, columns = self.block
         return rows // 64 * PRODUCTS * (64 + columns) * self.depth * f32.nbytes
 
-    def waits(self) -> tuple[float, float]:
+    def waits(self, target: Target) -> tuple[float, float]:
         """The next tiles arrive while tensor cores multiply in the background."""
-        return LATENCY_SECONDS, 0.0
+        return target.measured.memory_latency, 0.0
 
     @part
     def products(self) -> Products:

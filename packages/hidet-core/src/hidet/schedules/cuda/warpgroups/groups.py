@@ -155,7 +155,7 @@ class Warpgroups(Formed):
         of that after all operands have come."""
         times, clock, iterations = target.measured, clock_of(target), self.iterations(p)
         taken, busy = times.wgmma, self.busy(p, target)
-        waiting = times.iteration_overhead * clock + taken.memory_latency / self.stages
+        waiting = times.iteration_overhead * clock + taken.copy_latency / self.stages
         alone = iterations * max(busy, taken.mma_latency, waiting)
         if self.slices > 1:
             partials = prod(self.block) * accumulator_type(p.a.dtype).nbytes
