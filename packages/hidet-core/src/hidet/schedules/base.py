@@ -119,23 +119,11 @@ def schedule_for(
     """
 
     def file(build: F) -> F:
-        name = build.__name__
-        SCHEDULES.append(
-            Schedule(
-                name,
-                ops,
-                target,
-                space,
-                when,
-                build,
-                without_prologue,
-                run,
-                view,
-                channels_last,
-                channels_last_among,
-                accumulator_epilogue,
-            )
-        )
+        made = Schedule(
+            build.__name__, ops, target, space, when, build, without_prologue, run, view,
+            channels_last, channels_last_among, accumulator_epilogue,
+        )  # fmt: skip
+        SCHEDULES.append(made)
         return build
 
     return file

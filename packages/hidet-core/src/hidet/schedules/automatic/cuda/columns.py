@@ -19,12 +19,11 @@ from hidet.ir.stmt import Store
 from hidet.ir.walk import replaced, substitute
 from hidet.lang import part
 from hidet.lang.cuda import cluster_arrive
-from hidet.schedules.automatic.access import read_once
 from hidet.schedules.automatic.cuda.cluster_exchange import ClusterExchange
 from hidet.schedules.automatic.cuda.column_reduction import ColumnReduction
 from hidet.schedules.automatic.cuda.column_shape import ColumnShape
-from hidet.schedules.automatic.cuda.distribution import Distribution, Element, Visit, is_multiple
-from hidet.schedules.automatic.cuda.grid import BLOCK, THREAD, guarded, write
+from hidet.schedules.automatic.cuda.distribution import Distribution, Element, Visit
+from hidet.schedules.automatic.cuda.grid import BLOCK, THREAD, guarded, is_multiple, write
 from hidet.schedules.automatic.cuda.reduction import Reduction, Row
 from hidet.schedules.automatic.emit import (
     Accumulator,
@@ -46,6 +45,7 @@ class Columns(Reduction):
 
     shape: ColumnShape
     reductions: Sequence[ColumnReduction]
+    reduces: Sequence[Reduce]
 
     def __init__(self, stage: MapStage, shape: ColumnShape, reduces: Sequence[AnyReduce]) -> None:
         self.stage, self.shape = stage, shape
@@ -94,13 +94,6 @@ class Columns(Reduction):
 
     def load(self, row: Row) -> None:
         """Passes read what they need."""
-
-    def once(self) -> tuple[Var, ...]:
-        if len(self.reduces) > 1 or self.inner:
-            return ()
-        (reduce,) = self.reduces
-        sizes = self.sizes | dict(zip(reduce.vars, reduce.extents, strict=True))
-        return read_once(reduce.value, [var for var, size in sizes.items() if size != 1])
 
     def here(self, chunk: Expr, lane: Expr) -> dict[Var, Expr]:
         """The stage's index at a lane of a chunk of columns."""

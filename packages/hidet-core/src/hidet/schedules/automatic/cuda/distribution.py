@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from hidet.compute.places import unravel
 from hidet.compute.sizes import product
-from hidet.ir.expr import Expr, Value
+from hidet.ir.expr import Expr
 from hidet.lang import part, static, unroll, vectorize
 from hidet.lang.loops import Range, Static, span
-from hidet.schedules.automatic.cuda.grid import THREAD
+from hidet.schedules.automatic.cuda.grid import THREAD, is_multiple
 from hidet.schedules.automatic.cuda.resident import Resident
 from hidet.schedules.automatic.emit import ceil_div
 from hidet.types import Scope, Size
@@ -98,8 +98,3 @@ class Distribution:
             slot = slot * self.threads + THREAD
         place = (*outer, last * self.lanes + lane)
         return Element(place, slot * self.lanes + lane, self.resident)
-
-
-def is_multiple(count: Value, each: int) -> bool:
-    """Whether `count` is known to be a multiple of `each`."""
-    return isinstance(count, int) and (count == 0 or (each > 0 and count % each == 0))

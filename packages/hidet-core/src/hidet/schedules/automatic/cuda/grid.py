@@ -16,9 +16,12 @@ BLOCK = Builtin("blockIdx.x")
 
 def guarded(index: Expr, count: Value, per_block: int, body: Body) -> Body:
     """`body` where `index` is below `count`, unless whole blocks always are."""
-    if isinstance(count, int) and count % per_block == 0:
-        return body
-    return (If(index < count, body),)
+    return body if is_multiple(count, per_block) else (If(index < count, body),)
+
+
+def is_multiple(count: Value, each: int) -> bool:
+    """Whether `count` is known to be a multiple of `each`."""
+    return isinstance(count, int) and (count == 0 or (each > 0 and count % each == 0))
 
 
 def kernel(

@@ -7,6 +7,7 @@ the row's reductions together, each once, then writes the row's elements.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -20,7 +21,6 @@ from hidet.schedules.automatic.access import (
     constant_size,
     contiguous,
     known_product,
-    read_once,
     reads,
 )
 from hidet.schedules.automatic.cuda.cross_warp_reduction import (
@@ -32,9 +32,8 @@ from hidet.schedules.automatic.cuda.distribution import (
     Distribution,
     Element,
     Visit,
-    is_multiple,
 )
-from hidet.schedules.automatic.cuda.grid import write
+from hidet.schedules.automatic.cuda.grid import is_multiple, write
 from hidet.schedules.automatic.cuda.reduce_across import Across, Separate
 from hidet.schedules.automatic.cuda.reduction import Reduction, Row
 from hidet.schedules.automatic.cuda.resident import Resident
@@ -62,7 +61,7 @@ class Rows(Reduction):
     shape: RowShape
 
     def __init__(
-        self, stage: MapStage, shape: RowShape, reduces: list[AnyReduce], shared_bytes: int
+        self, stage: MapStage, shape: RowShape, reduces: Sequence[AnyReduce], shared_bytes: int
     ) -> None:
         self.stage, self.shape, self.reduces = stage, shape, reduces
         self.sizes = dict(zip(stage.vars, stage.shape, strict=True))
@@ -183,15 +182,9 @@ class Rows(Reduction):
         ]
 
     def once(self) -> tuple[Var, ...]:
-        """The tensors of which nothing is needed again, in a kernel that writes little: where as
-        much is written as is read, this hinders (H200: 3 % more time), and in long passes such
-        loads hold more registers."""
+        """The same; in long passes such loads hold more registers."""
         iterations = known_product(self.passes[0].extents) // (self.lanes[0] * self.shape.width)
-        if len(self.passes) > 1 or iterations > MOST_UNROLLED:
-            return ()
-        sizes = self.sizes | dict(zip(self.passes[0].vars, self.passes[0].extents, strict=True))
-        loop_vars = (*self.shape.row_vars, *self.passes[0].vars)
-        return read_once(self.passes[0].value, [var for var in loop_vars if sizes[var] != 1])
+        return super().once() if iterations <= MOST_UNROLLED else ()
 
     def early(self) -> tuple[Var, ...]:
         return tuple(each.tensor for each in self.resident.prefetched) if self.resident else ()
