@@ -6,7 +6,7 @@ import pytest
 from hidet import sim
 from hidet.ir.expr import Var
 from hidet.ops.windows.conv import Conv
-from hidet.schedules.base import candidates
+from hidet.schedules.base import candidates, gains_by_channels_last
 from hidet.schedules.cpu.conv import (
     ConvRegisters,
     UnpackedRegisters,
@@ -44,6 +44,8 @@ APART = [
     Conv(f32[1, 3, 33, 35], f32[6, 1, 3, 5], None, (2, 2), ((1, 1), (2, 1)), ONE, 3),
     Conv(f64[2, 2, 9, 40], f64[2, 1, 1, 4], f64[2], (1, 3), ((0, 0), (1, 2)), (1, 2), 2),
     Conv(f16[1, 4, 7, 7], f16[4, 1, 7, 7], f16[4], ONE, ((3, 3), (3, 3)), ONE, 4),
+    Conv(f32[2, 3, 13, 56], f32[3, 1, 7, 7], f32[3], ONE, ((3, 3), (3, 3)), ONE, 3),
+    Conv(f32[1, 2, 98, 101], f32[4, 1, 5, 7], None, ONE, ((2, 1), (0, 3)), (2, 1), 2),  # not near
 ]
 ROWS = [
     *(op for op in CONVS if is_read_in_rows(op, WIDE)),
@@ -93,8 +95,15 @@ CASES = [
     *((conv_panels, op, HALF, ConvRegisters(6, 2, True)) for op in LANES_OF_CHANNELS),
     *((conv_unpacked, op, WIDE, UnpackedRegisters(14, 1, True)) for op in UNPACKED),
     *((conv_unpacked, op, HALF, UnpackedRegisters(4, 2, True)) for op in UNPACKED),
-    *((depthwise_rows, op, WIDE, RowVectors(count)) for op in APART for count in (1, 2)),
-    *((depthwise_rows, op, PLAIN, RowVectors(4)) for op in APART),
+    *((depthwise_rows, op, WIDE, RowVectors(7, rows)) for op in APART for rows in (1, 3)),
+    *((depthwise_rows, op, HALF, RowVectors(2, rows)) for op in APART for rows in (2, 4)),
+    *((depthwise_rows, op, PLAIN, RowVectors(4, 3)) for op in APART),
+    (
+        depthwise_rows,
+        Conv(f32[N, 2, 9, 13], f32[2, 1, 3, 3], None, (2, 1), SAME, ONE, 2),
+        WIDE,
+        RowVectors(2, 3),
+    ),
     *((conv_panels, op, WIDE, ConvRegisters(8, 2)) for op in OPEN),
     *((conv_rows, op, WIDE, Tile(8, 2)) for op in OPEN[:2]),
     (conv_pointwise, OPEN[2], WIDE, PointwiseTile(8, 2)),
@@ -152,6 +161,31 @@ def test_simulated_on_odd_sizes(op, point, check):
     found = np.full(result.shape, 77, result.dtype.numpy)
     sim.launch(as_run(made(op, HALF, tile(*point)).module, HALF), *arrays, found)
     check(op, arrays, found)
+
+
+@pytest.mark.parametrize("op", [APART[1], *APART[4:]], ids=str)
+@pytest.mark.parametrize("rows", [1, 3])
+def test_planes_are_read_from_copies_alone(op, rows, check):
+    """Each is copied with its padding, in memory of the thread's own where it is small."""
+    module = depthwise_rows(op, HALF, RowVectors(2, rows)).module
+    small = op.x.shape[3] < 100
+    assert [w.of.shape[0] for w in module.workspaces] == ([] if small else [4])
+    arrays, result = op.examples(seed=0), op.results()[0]
+    found = np.full(result.shape, 77, result.dtype.numpy)
+    sim.launch(as_run(module, HALF), *arrays, found)
+    check(op, arrays, found)
+
+
+def test_long_rows_of_small_planes_keep_their_order():
+    def alone(size, window):
+        pad = ((window // 2, window // 2),) * 2
+        op = Conv(f32[1, 96, size, size], f32[96, 1, window, window], None, ONE, pad, ONE, 96)
+        return not gains_by_channels_last(op, WIDE)
+
+    assert alone(56, 7)
+    assert alone(56, 3)  # by the automatic schedule
+    assert not alone(28, 7)
+    assert not alone(112, 7)
 
 
 @pytest.mark.parametrize("op", UNPACKED[:2], ids=str)

@@ -32,7 +32,7 @@ from hidet.lang.memory import get
 from hidet.ops.windows.conv import Conv
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
-from hidet.schedules.cpu.depthwise import is_left_to_automatic
+from hidet.schedules.cpu.depthwise import is_left_to_automatic, stays_in_planes
 from hidet.schedules.depthwise import Depthwise, is_depthwise
 from hidet.schedules.space import choice
 from hidet.schedules.typical import estimated
@@ -113,7 +113,9 @@ def is_of_rows(op: Conv, target: Target) -> bool:
 @schedule_for(
     Conv, target="cpu", space=RowPixels,
     when=lambda op, target: op.channels_last and is_of_rows(op, target), without_prologue=(0,),
-    channels_last=lambda op, target: is_of_rows(op, target) and not is_left_to_automatic(op),
+    channels_last=lambda op, target: (
+        is_of_rows(op, target) and not (is_left_to_automatic(op) or stays_in_planes(op, target))
+    ),
     channels_last_among=is_of_rows,
 )  # fmt: skip
 def depthwise_last(op: Conv, target: Target, point: RowPixels) -> Scheduled:
