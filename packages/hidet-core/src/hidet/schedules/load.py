@@ -4,6 +4,7 @@ from hidet.schedules.cpu import attention as _cpu_attention
 from hidet.schedules.cpu import compact as _cpu_compact
 from hidet.schedules.cpu import conv as _cpu_conv
 from hidet.schedules.cpu import conv_last as _cpu_conv_last
+from hidet.schedules.cpu import conv_patches as _cpu_conv_patches
 from hidet.schedules.cpu import conv_pointwise as _cpu_conv_pointwise
 from hidet.schedules.cpu import conv_rows as _cpu_conv_rows
 from hidet.schedules.cpu import depthwise as _cpu_depthwise
@@ -32,6 +33,7 @@ LOADED = (
     _cpu_compact,
     _cpu_conv,
     _cpu_conv_last,
+    _cpu_conv_patches,
     _cpu_conv_pointwise,
     _cpu_conv_rows,
     _cpu_depthwise,

@@ -16,6 +16,7 @@ from hidet.schedules.cpu.conv import (
     is_unpacked,
 )
 from hidet.schedules.cpu.conv_last import is_of_pixels
+from hidet.schedules.cpu.conv_patches import PatchRegisters, conv_patches, is_of_patches
 from hidet.schedules.cpu.conv_pointwise import (
     Pointwise,
     PointwiseTile,
@@ -71,6 +72,13 @@ UNPACKED = [
     Conv(f32[1, 600, 3, 5], f32[17, 600, 1, 1], None, ONE, NONE, ONE, 1),  # stretches alike
     Conv(f64[1, 5, 3, 7, 5], f64[9, 5, 1, 1, 1], f64[9], (1,) * 3, ((0, 0),) * 3, (1,) * 3, 1),
 ]
+PATCHES = [
+    Conv(f32[2, 3, 41, 37], f32[33, 3, 5, 7], f32[33], (5, 7), NONE, ONE, 1),
+    Conv(f32[1, 2, 64, 96], f32[40, 2, 16, 32], None, (16, 32), NONE, ONE, 1),  # four stretches
+    Conv(f32[1, 6, 13, 14], f32[10, 3, 2, 3], f32[10], (3, 4), NONE, ONE, 2),  # gaps, groups
+    Conv(f64[3, 5, 29], f64[9, 5, 4], f64[9], (4,), ((0, 0),), (1,), 1),
+    Conv(f16[1, 3, 4, 6, 10], f16[7, 3, 2, 2, 2], f16[7], (2,) * 3, ((0, 0),) * 3, (1,) * 3, 1),
+]
 N = Var("n", i32)
 OPEN = [
     Conv(f32[N, 7, 13, 11], f32[33, 7, 3, 3], f32[33], (2, 1), SAME, ONE, 1),
@@ -107,6 +115,15 @@ CASES = [
     *((conv_panels, op, WIDE, ConvRegisters(8, 2)) for op in OPEN),
     *((conv_rows, op, WIDE, Tile(8, 2)) for op in OPEN[:2]),
     (conv_pointwise, OPEN[2], WIDE, PointwiseTile(8, 2)),
+    *((conv_patches, op, WIDE, PatchRegisters(14, 1, True)) for op in PATCHES),
+    *((conv_patches, op, HALF, PatchRegisters(4, 2, True)) for op in PATCHES),
+    *((conv_patches, op, PLAIN, PatchRegisters(6, 1, True)) for op in PATCHES[:3]),
+    (
+        conv_patches,
+        Conv(f32[N, 3, 16, 24], f32[9, 3, 4, 8], f32[9], (4, 8), NONE, ONE, 1),
+        WIDE,
+        PatchRegisters(8, 2, True),
+    ),
 ]
 
 
@@ -125,6 +142,33 @@ def test_convolutions(library, number, check):
     check(op, arrays, found)
 
 
+@pytest.mark.parametrize("op", PATCHES, ids=str)
+def test_patches_are_read_once(op, check):
+    """Nothing is read or written beyond a tensor, and no result by two threads."""
+    assert is_of_patches(op, HALF)
+    module = conv_patches(op, HALF, PatchRegisters(4, 2, True)).module
+    arrays, result = op.examples(seed=0), op.results()[0]
+    found = np.full(result.shape, 77, result.dtype.numpy)
+    sim.launch(as_run(module, HALF), *arrays, found)
+    check(op, arrays, found)
+
+
+def test_what_is_no_patches():
+    x, weight = f32[1, 3, 24, 24], f32[8, 3, 4, 4]
+    assert is_of_patches(Conv(x, weight, None, (4, 4), NONE, ONE, 1), WIDE)
+    assert not is_of_patches(Conv(x, weight, None, (4, 3), NONE, ONE, 1), WIDE)
+    assert not is_of_patches(Conv(x, weight, None, (4, 4), SAME, ONE, 1), WIDE)
+    assert not is_of_patches(Conv(x, weight, None, (12, 12), NONE, (2, 2), 1), WIDE)
+    assert not is_of_patches(Conv(x, f32[8, 3, 1, 1], None, (4, 4), NONE, ONE, 1), WIDE)
+    assert not is_of_patches(Conv(x, f32[3, 1, 4, 4], None, (4, 4), NONE, ONE, 3), WIDE)
+
+
+def test_patch_embeddings_go_through_panels_of_patches():
+    target = Target.parse("cpu+avx512")
+    op = Conv(f32[1, 3, 224, 224], f32[768, 3, 16, 16], f32[768], (16, 16), NONE, ONE, 1)
+    assert candidates(op, target)[0].schedule.name == "conv_patches"
+
+
 @pytest.mark.parametrize("op", [*CONVS, *APART], ids=str)
 def test_each_is_one_kind(op):
     kinds = {each.schedule.name for each in candidates(op, HALF)}
@@ -134,6 +178,8 @@ def test_each_is_one_kind(op):
     pointwise = {"conv_pointwise"} if enough else set()
     if is_unpacked(op, HALF) and op.x.shape[0] == 1:
         pointwise |= {"conv_unpacked"}
+    if is_of_patches(op, HALF):
+        pointwise |= {"conv_patches"}
     assert kinds == (
         {"depthwise_rows"} if op in APART else {"conv_panels"} | rows | last | pointwise
     )

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
+from hidet.ir.algebra import simplify_expression
 from hidet.ir.expr import And, Const, Expr, Load, Or, Select, Var, constant
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.linear import Terms
@@ -98,7 +99,8 @@ class Nest:
         if not isinstance(of, TensorType) or of.layout is not None:
             return None
         index = tuple(substitute(each, self.values) for each in access.index)
-        form = Terms().form(row_major(of, index))
+        # A place that was divided into axes comes together again.
+        form = Terms().form(simplify_expression(row_major(of, index)))
         others = any(axis in variables(list(each)) for each in form if each != (axis,))
         return None if others else form.get((axis,), 0)
 
