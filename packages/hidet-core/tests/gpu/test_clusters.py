@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from cluster_kernels import SHARED_TILES, TOLD
+from cluster_kernels import SHARED_TILES, STORED
 from written import written
 
 from hidet.lang import attr, f16, f32, i32, script, shared_tensor
@@ -49,7 +49,7 @@ def numbers(*shape):
     return np.random.default_rng(0).integers(-999, 999, shape, np.int32)
 
 
-told = written(TOLD)
+stored = written(STORED)
 
 
 @script

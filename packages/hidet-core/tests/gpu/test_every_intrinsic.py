@@ -24,7 +24,7 @@ from .intrinsic_examples import EXAMPLES, numbers
 I32, F32 = numbers(2, 64), numbers(2, 64, of=np.float32)
 CLUSTERS = [
     (clusters.meeting, (I32, I32 * 0)),
-    (clusters.store_remote, (numbers(2, 3, 64, of=np.float32), np.zeros((2, 3, 64), np.float32))),
+    (clusters.stored, (numbers(2, 3, 64, of=np.float32), np.zeros((2, 3, 64), np.float32))),
     (clusters.copied, (F32, F32 * 0)),
     (clusters.pieces(True), (numbers(6, 64), numbers(6, 64) * 0)),
     (clusters.reduced(clusters.i32, "xor"), (numbers(4, 64), numbers(64))),

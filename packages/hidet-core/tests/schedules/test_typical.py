@@ -8,7 +8,7 @@ from hidet.ops.products.attention import Attention
 from hidet.ops.products.matmul import Linear, Matmul
 from hidet.ops.windows.conv import Conv
 from hidet.schedules import load
-from hidet.schedules.contraction import together
+from hidet.schedules.contraction import contiguity
 from hidet.schedules.typical import CALLS, IMAGES, TYPICAL, estimated, expected, typical
 from hidet.target import Target
 from hidet.types import bf16, f16, f32, i32
@@ -27,11 +27,11 @@ def test_an_expression_counts_as_what_it_comes_to():
     assert estimated(B - 1000) == 0
 
 
-def test_multiples_are_together():
-    assert together(B) == 1
-    assert together(B * 8) == 8
-    assert together(B * 24 + 4) == 4
-    assert together(B * 32) == together(64) == 16
+def test_contiguity_of_multiples():
+    assert contiguity(B) == 1
+    assert contiguity(B * 8) == 8
+    assert contiguity(B * 24 + 4) == 4
+    assert contiguity(B * 32) == contiguity(64) == 16
 
 
 def test_typical_calls_have_numbers_for_sizes():

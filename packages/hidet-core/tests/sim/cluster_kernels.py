@@ -35,7 +35,7 @@ SHARED_TILES = """
 """
 """One block loads for both; the consumers of both tell it when a stage is free."""
 
-TOLD = """
+STORED = """
     @script
     def kernel(x: f32[2, 3, 64], y: f32[2, 3, 64]):
         attr.cuda_grid_dim = 2

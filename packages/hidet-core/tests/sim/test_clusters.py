@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from cluster_kernels import SHARED_TILES, TOLD
+from cluster_kernels import SHARED_TILES, STORED
 
 from hidet.errors import BadArgument, SimulationError
 from hidet.sim import ClusterMisuse, Deadlock, MissingFence, MissingWait, Race, launch
@@ -157,14 +157,14 @@ def test_broken_multicast(variant, name):
         )
 
 
-def told_arrays():
+def stored_arrays():
     x = np.random.default_rng(0).random((2, 3, 64), np.float32)
     return x, np.zeros_like(x)
 
 
 def test_blocks_tell_each_other(variant):
-    x, y = told_arrays()
-    launch(variant(TOLD, {}), x, y)
+    x, y = stored_arrays()
+    launch(variant(STORED, {}), x, y)
     expected = np.repeat(x[::-1, :, [32, 0]], 32, axis=2)
     np.testing.assert_array_equal(y, expected)
 
@@ -180,4 +180,4 @@ def test_blocks_tell_each_other(variant):
 )
 def test_telling_too_early_or_too_much(variant, changes, error):
     with pytest.raises(error):
-        launch(variant(TOLD, changes), *told_arrays())
+        launch(variant(STORED, changes), *stored_arrays())
