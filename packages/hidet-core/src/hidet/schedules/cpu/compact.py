@@ -121,18 +121,17 @@ def listing() -> ScriptFunction:
 
     @script
     def listed(mask, y, first, to):  # type: ignore[no-untyped-def]
-        held, places = register_tensor(u8, BLOCK), register_tensor(i32, BLOCK)
+        held = register_tensor(u8, BLOCK)
         count = read(mask, held, first)
         if count == BLOCK:
             for i in vectorize(BLOCK):
                 y.put(to + i, first + i)
-        elif count > 0:
+        else:
             number = cast(0, i32)
-            for i in range(BLOCK):
-                places[number] = first + i
-                number += cast(held[i], i32)
-            for i in vectorize(count):
-                y.put(to + i, places[i])
+            for at in range(BLOCK):
+                if number < count:
+                    y.put(to + number, first + at)
+                    number += cast(held[at], i32)
         return to + count
 
     return listed
