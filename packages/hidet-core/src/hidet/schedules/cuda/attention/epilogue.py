@@ -34,10 +34,10 @@ class AttentionEpilogue(StagedStore):
 
     @part
     def fill(
-        self, held: Registers, beside: int, block: int, sums: Registers, of: Any, lane: Int,
+        self, held: Registers, number: int, block: int, sums: Registers, of: Any, lane: Int,
         own: Tile,
     ) -> None:  # fmt: skip
         for half in static(range(2)):
             for pair in static(range(2)):
                 value = sums[0, block, half * 2 + pair] * of[0, half]
-                held[beside, half, pair] = cast(value, self.c.dtype)
+                held[number, half, pair] = cast(value, self.c.dtype)

@@ -5,16 +5,7 @@ from __future__ import annotations
 from math import gcd
 from typing import Any
 
-from hidet.lang import (
-    Int,
-    Registers,
-    cast,
-    part,
-    record,
-    register_tensor,
-    static,
-    vectorize,
-)
+from hidet.lang import Int, Registers, cast, part, record, register_tensor, static, vectorize
 from hidet.lang.cuda import threadIdx
 from hidet.lang.memory import from_accumulators, get
 from hidet.mapping.fragments import mma_c
@@ -60,15 +51,9 @@ class TileEpilogue(StagedStore):
 
     @part
     def fill(
-        self,
-        held: Registers,
-        beside: int,
-        block: int,
-        accumulators: Registers,
-        of: Any,
-        lane: Int,
+        self, held: Registers, number: int, block: int, accumulators: Registers, of: Any, lane: Int,
         own: Tile,
-    ) -> None:
+    ) -> None:  # fmt: skip
         p, task = self.p, mma_c(ROWS, self.columns).task
         for pair in vectorize(2):
             at = (own.top + task(lane, 0)[0], own.left + task(lane, block, 0, pair)[1])
@@ -79,7 +64,7 @@ class TileEpilogue(StagedStore):
                 total = accumulators[block * 4 + half * 2 + pair]
                 if p.bias is not None:
                     total += shift
-                held[beside, half, pair] = self.made(own.z, at[0] + half * 8, at[1], total)
+                held[number, half, pair] = self.made(own.z, at[0] + half * 8, at[1], total)
 
     def made(self, z: Any, i: Any, j: Any, total: Any) -> Any:
         """The element of the result at row i and column j, of its accumulator."""

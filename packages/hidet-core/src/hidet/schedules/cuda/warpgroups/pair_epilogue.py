@@ -44,31 +44,28 @@ PLACES = [v % 4 * 2 + v // 4 for v in range(LANES)]
 class PairEpilogue(TileEpilogue):
     """Each two neighbours in a row of accumulators become one element of the result."""
 
+    @property
+    def blocks(self) -> int:
+        return 4
+
     @part
-    def stage(
-        self, accumulators: Registers, of: Any, lane: Int, warp: Int, own: Tile, piece: int
-    ) -> None:
-        for step in static(range(MADE // 16)):
-            held = register_tensor(self.c.dtype, (2, 2, 2))
-            for beside, which in static([(b, w) for b in range(2) for w in range(2)]):
-                block = piece * (COLUMNS // 8) + step * 4 + beside * 2 + which
-                first = own.left + block * 8 + mma_c().task(lane, 0)[1]
-                if self.p.bias is not None:
-                    shift = register_tensor(f32, (2,))
-                    for pair in vectorize(2):
-                        at = self.p.bias_at(own.z, own.top, first + pair)
-                        shift[pair] = cast(of[block, pair] if self.early else get(of, *at), f32)
-                for half in static(range(2)):
-                    even, odd = (
-                        accumulators[block * 4 + half * 2],
-                        accumulators[block * 4 + half * 2 + 1],
-                    )
-                    if self.p.bias is not None:
-                        even += shift[0]
-                        odd += shift[1]
-                    there = self.at(own.z, own.top + mma_c().task(lane, half, 0)[0], first)
-                    held[beside, half, which] = from_accumulators(self.c, there, even, odd)
-            self.place(held, lane, warp, step * 16)
+    def fill(
+        self, held: Registers, number: int, block: int, accumulators: Registers, of: Any, lane: Int,
+        own: Tile,
+    ) -> None:  # fmt: skip
+        first, sums = own.left + block * 8 + mma_c().task(lane, 0)[1], accumulators
+        if self.p.bias is not None:
+            shift = register_tensor(f32, (2,))
+            for pair in vectorize(2):
+                at = self.p.bias_at(own.z, own.top, first + pair)
+                shift[pair] = cast(of[block, pair] if self.early else get(of, *at), f32)
+        for half in static(range(2)):
+            even, odd = sums[block * 4 + half * 2], sums[block * 4 + half * 2 + 1]
+            if self.p.bias is not None:
+                even += shift[0]
+                odd += shift[1]
+            there = self.at(own.z, own.top + mma_c().task(lane, half, 0)[0], first)
+            held[number // 2, half, number % 2] = from_accumulators(self.c, there, even, odd)
 
     @part
     def store(self, lane: Int, warp: Int, own: Tile, piece: int) -> None:
@@ -76,14 +73,14 @@ class PairEpilogue(TileEpilogue):
         lines = auto_map(ROWS, MADE // LANES, workers=WARP)
         for step in unroll(lines.tasks_per_worker):
             i, j = lines.task(lane, step)[0], lines.task(lane, step)[1] * LANES
-            lain = register_tensor(self.c.dtype, LANES)
-            turned = register_tensor(self.c.dtype, LANES)
+            permuted = register_tensor(self.c.dtype, LANES)
+            ordered = register_tensor(self.c.dtype, LANES)
             for v in vectorize(LANES):
-                lain[v] = self.staged[warp, i, j + v]
+                permuted[v] = self.staged[warp, i, j + v]
             for each, place in static(enumerate(PLACES)):
-                turned[each] = lain[place]
+                ordered[each] = permuted[place]
             for v in vectorize(LANES):
-                self.c.put(*self.at(own.z, own.top + i, column + (j + v) * 2), turned[v])
+                self.c.put(*self.at(own.z, own.top + i, column + (j + v) * 2), ordered[v])
 
 
 def epilogue_of(

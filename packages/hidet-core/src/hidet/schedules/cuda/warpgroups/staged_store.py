@@ -53,22 +53,22 @@ class StagedStore:
     staged: Shared
     c: Global
 
+    @property
+    def blocks(self) -> int:
+        """Blocks of eight columns of accumulators that become sixteen columns of the result."""
+        return 2
+
     def at(self, z: Any, i: Any, j: Any) -> Index:
         """The index in the result of row i and column j."""
         raise NotImplementedError
 
     def fill(
-        self,
-        held: Registers,
-        beside: int,
-        block: int,
-        accumulators: Registers,
-        of: Any,
-        lane: Int,
+        self, held: Registers, number: int, block: int, accumulators: Registers, of: Any, lane: Int,
         own: Tile,
-    ) -> None:
-        """A part of kernels: a lane's four accumulators of eight columns become elements of the
-        result, in `held`."""
+    ) -> None:  # fmt: skip
+        """A part of kernels: a lane's four accumulators of a block of eight columns, one of those
+        that become sixteen of the result, become elements in `held[2, 2, 2]`: of each eight columns
+        of the result, two neighbours in each of two rows."""
         raise NotImplementedError
 
     @part
@@ -87,12 +87,12 @@ class StagedStore:
         self, accumulators: Registers, of: Any, lane: Int, warp: Int, own: Tile, piece: int
     ) -> None:
         """For warps: elements of some columns go to shared memory."""
-        for number in static(range(COLUMNS // 16)):
+        for step in static(range(COLUMNS // 8 // self.blocks)):
             held = register_tensor(self.c.dtype, (2, 2, 2))
-            for beside in static(range(2)):
-                block = piece * (COLUMNS // 8) + number * 2 + beside
-                self.fill(held, beside, block, accumulators, of, lane, own)
-            self.place(held, lane, warp, number * 16)
+            for number in static(range(self.blocks)):
+                block = piece * (COLUMNS // 8) + step * self.blocks + number
+                self.fill(held, number, block, accumulators, of, lane, own)
+            self.place(held, lane, warp, step * 16)
 
     @part
     def place(self, held: Registers, lane: Int, warp: Int, first: int) -> None:
