@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hidet import ops
+from hidet import ops, symbol_var
 from hidet.graph import FlowGraph, Tensor, symbol, trace_from
 from hidet.types import TensorType, boolean, f16, f32, f64, i8
 
@@ -111,4 +111,15 @@ ELEMENTS = (
     Definition("avg_pool", lambda x: ops.avg_pool(x, 2, stride=2), (f32[8, 64, 56, 56],)),
 )
 """Elements of one another, of transposed operands, and of small windows."""
-DEFINITIONS = (*ROWS, *COLUMNS, *ELEMENTS)
+N = symbol_var("n")
+SYMBOLIC = (
+    Definition("relu", ops.relu, (f16[N, 3],)),
+    Definition("relu", ops.relu, (f16[N, 64],)),
+    Definition("softmax", softmax, (f16[N, 77],)),
+    Definition("sum", lambda x: ops.sum(x, (1,)), (f16[4, N],)),
+    Definition("down", lambda x: ops.sum(x, (0,)), (f16[N, 64],)),
+    Definition("transpose", lambda x: ops.transpose(x, 1, 0), (f16[N, 64],)),
+    Definition("cumsum", lambda x: ops.cumsum(x, 0), (f32[N, 9],)),
+)
+"""The same where a size is known at run time alone."""
+DEFINITIONS = (*ROWS, *COLUMNS, *ELEMENTS, *SYMBOLIC)
