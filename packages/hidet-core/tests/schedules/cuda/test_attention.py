@@ -22,7 +22,7 @@ from hidet.types import bf16, boolean, f16, f32, f64, i32
 
 TARGET = Target.parse("sm_90a")
 M, N = Var("m", i32), Var("n", i32)
-LAYERED = Attention(f16[34, 61, 16], f16[34, 61, 16], f16[34, 61, 16], None, True, 0.2)
+WAVES = Attention(f16[34, 61, 16], f16[34, 61, 16], f16[34, 61, 16], None, True, 0.2)
 LLAMA = Attention(f16[32, 512, 64], f16[8, 512, 64], f16[8, 512, 64], None, True, 0.125)
 ERROR = {f16: 1e-3, bf16: 8e-3, f32: 1e-6}
 """Of the whole result, as a norm: rounding of the weights and of the result, or of all."""
@@ -150,31 +150,31 @@ def test_long_rows_of_float32_find_room_in_99_kib():
             assert any(point.fits(op, Target.parse(arch)) for point in points(space))
 
 
-def test_layers_of_blocks_give_each_multiprocessor_as_much():
+def test_waves_of_blocks_give_each_multiprocessor_as_much():
     rows, x = rows_of(LLAMA), Var("x", i32)
-    layer = Blocks(64, 64, (4, 1), 2, 1).wave(rows, TARGET)
-    assert layer == TARGET.cores
-    place = [wrap(each) for each in block_rows(rows, x, 8, layer)]
+    wave = Blocks(64, 64, (4, 1), 2, 1).wave(rows, TARGET)
+    assert wave == TARGET.cores
+    place = [wrap(each) for each in block_rows(rows, x, 8, wave)]
     found = [tuple(int(evaluate(e, {x: n})) for e in place) for n in range(256)]
     assert sorted(found) == [(z, number) for z in range(32) for number in range(8)]
-    tiles = [sum(8 - number for _, number in found[n::layer]) for n in range(layer)]
+    tiles = [sum(8 - number for _, number in found[n::wave]) for n in range(wave)]
     assert max(tiles) <= 9
-    assert max(sum(8 - n % 8 for n in range(first, 256, layer)) for first in range(layer)) == 12
+    assert max(sum(8 - n % 8 for n in range(first, 256, wave)) for first in range(wave)) == 12
 
 
-def test_only_blocks_that_begin_together_are_in_layers():
+def test_only_blocks_that_begin_together_are_in_waves():
     many = Attention(f16[640, 512, 64], f16[640, 512, 64], f16[640, 512, 64], None, True, 0.2)
     few = Attention(f16[2, 512, 64], f16[2, 512, 64], f16[2, 512, 64], None, True, 0.2)
     point = Blocks(64, 64, (4, 1), 2, 1)
-    assert point.wave(rows_of(LAYERED), TARGET) == 0
+    assert point.wave(rows_of(WAVES), TARGET) == 0
     assert point.wave(rows_of(many), TARGET) == point.wave(rows_of(few), TARGET) == 0
     assert Blocks(64, 64, (4, 1), 2, 2).wave(rows_of(LLAMA), TARGET) == 0
 
 
-def test_blocks_in_layers():
+def test_blocks_in_waves():
     point = Blocks(16, 32, (1, 2), 2, 1)
-    assert point.wave(rows_of(LAYERED), TARGET)
-    found, expected, _ = run(LAYERED, point)
+    assert point.wave(rows_of(WAVES), TARGET)
+    found, expected, _ = run(WAVES, point)
     near(found, expected, f16)
 
 

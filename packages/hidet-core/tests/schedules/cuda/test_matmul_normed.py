@@ -1,4 +1,4 @@
-"""Products that hand moments on and products that norm by them: odd sizes in the simulator, rows
+"""Matmuls that produce or consume statistics of rows: odd sizes in the simulator, rows
 far from zero or without numbers, what fusion puts behind them; what NVRTC makes of them."""
 
 from dataclasses import replace
@@ -35,8 +35,8 @@ TARGET = Target.parse("sm_90a")
 M = Var("m", i32)
 
 
-def handing(rows, n, k, of=f16, bias=True, transpose_b=True, gain=True):
-    """An operator that hands moments of `rows` on, and these times a gain."""
+def producer(rows, n, k, of=f16, bias=True, transpose_b=True, gain=True):
+    """An operator that produces statistics of `rows`, and these times a gain."""
     weight = of[n, k] if transpose_b else of[k, n]
     shift = of[n] if bias else None
     factor = of[n] if gain else None
@@ -45,49 +45,49 @@ def handing(rows, n, k, of=f16, bias=True, transpose_b=True, gain=True):
     )
 
 
-def beside(rows, n, k, of=f16, bias=True, transpose_b=True, gain=True):
-    """An operator that hands moments of `rows` on, beside rows that are yet to be normed."""
+def normed_residual(rows, n, k, of=f16, bias=True, transpose_b=True, gain=True):
+    """An operator that produces statistics of `rows`, beside rows that are yet to be normed."""
     shift, before = f32[n] if bias else None, f32[*rows, n // RUN, 2]
-    plain = handing(rows, n, k, of, bias, transpose_b, gain)
+    plain = producer(rows, n, k, of, bias, transpose_b, gain)
     return replace(plain, bias=shift, residual_moments=before, residual_gain=of[n], eps=1e-5)
 
 
-def norming(rows, n, k, of=f16, bias=True, transpose_b=True):
+def consumer(rows, n, k, of=f16, bias=True, transpose_b=True):
     """An operator that norms `rows`."""
     weight = of[n, k] if transpose_b else of[k, n]
     moments, sums, shift = f32[*rows, k // RUN, 2], f32[n], f32[n] if bias else None
     return NormedLinear(of[*rows, k], weight, moments, sums, shift, transpose_b, 1e-5)
 
 
-HANDING = [
-    (handing((1,), 64, 8), ProducerTiles((64, 64), 8, 1)),
-    (handing((2,), 128, 40, bias=False, gain=False), ProducerTiles((64, 64), 8, 1)),
-    (handing((7,), 192, 136), ProducerTiles((64, 128), 6, 1)),
-    (handing((3, 43), 64, 72, bf16, transpose_b=False), ProducerTiles((128, 64), 6, 1)),
-    (handing((131,), 320, 72, bias=False), ProducerTiles((128, 128), 4, 1)),
-    (handing((7,), 192, 328, gain=False), ProducerTiles((64, 64), 3, 2)),
-    (handing((2, 65), 64, 520, bf16, bias=False), ProducerTiles((128, 64), 3, 4)),
-    (handing((1,), 192, 1032), ProducerTiles((64, 128), 2, 8)),
+PRODUCERS = [
+    (producer((1,), 64, 8), ProducerTiles((64, 64), 8, 1)),
+    (producer((2,), 128, 40, bias=False, gain=False), ProducerTiles((64, 64), 8, 1)),
+    (producer((7,), 192, 136), ProducerTiles((64, 128), 6, 1)),
+    (producer((3, 43), 64, 72, bf16, transpose_b=False), ProducerTiles((128, 64), 6, 1)),
+    (producer((131,), 320, 72, bias=False), ProducerTiles((128, 128), 4, 1)),
+    (producer((7,), 192, 328, gain=False), ProducerTiles((64, 64), 3, 2)),
+    (producer((2, 65), 64, 520, bf16, bias=False), ProducerTiles((128, 64), 3, 4)),
+    (producer((1,), 192, 1032), ProducerTiles((64, 128), 2, 8)),
 ]
-BESIDE = [
-    (beside((1,), 64, 8), ProducerTiles((64, 64), 8, 1)),
-    (beside((7,), 192, 136, gain=False), ProducerTiles((64, 128), 6, 1)),
-    (beside((3, 43), 64, 72, bf16, transpose_b=False), ProducerTiles((128, 64), 6, 1)),
-    (beside((131,), 320, 72, bias=False), ProducerTiles((128, 128), 4, 1)),
-    (beside((7,), 192, 328), ProducerTiles((64, 64), 3, 2)),
-    (beside((2, 65), 64, 520, bf16, bias=False), ProducerTiles((128, 64), 3, 4)),
-    (beside((7,), 1088, 136), ProducerTiles((64, 64), 8, 2)),
-    (beside((2,), 192, 1032), ProducerTiles((64, 128), 2, 8)),
-    (beside((7,), 384, 520, gain=False), ProducerTiles((64, 192), 3, 4)),
+NORMED_RESIDUALS = [
+    (normed_residual((1,), 64, 8), ProducerTiles((64, 64), 8, 1)),
+    (normed_residual((7,), 192, 136, gain=False), ProducerTiles((64, 128), 6, 1)),
+    (normed_residual((3, 43), 64, 72, bf16, transpose_b=False), ProducerTiles((128, 64), 6, 1)),
+    (normed_residual((131,), 320, 72, bias=False), ProducerTiles((128, 128), 4, 1)),
+    (normed_residual((7,), 192, 328), ProducerTiles((64, 64), 3, 2)),
+    (normed_residual((2, 65), 64, 520, bf16, bias=False), ProducerTiles((128, 64), 3, 4)),
+    (normed_residual((7,), 1088, 136), ProducerTiles((64, 64), 8, 2)),
+    (normed_residual((2,), 192, 1032), ProducerTiles((64, 128), 2, 8)),
+    (normed_residual((7,), 384, 520, gain=False), ProducerTiles((64, 192), 3, 4)),
 ]
-NORMING = [
-    (norming((1,), 7, 64), ConsumerTiles((64, 64), 8, 1)),
-    (norming((2,), 129, 128, bias=False), ConsumerTiles((64, 64), 8, 1)),
-    (norming((7,), 40, 192), ConsumerTiles((64, 128), 6, 1)),
-    (norming((3, 43), 136, 320, bf16, transpose_b=False), ConsumerTiles((128, 64), 6, 1)),
-    (norming((131,), 200, 1024, bias=False), ConsumerTiles((128, 128), 4, 1)),
-    (norming((65,), 33, 768), ConsumerTiles((64, 128), 8, 1)),
-    (norming((67,), 200, 128), ConsumerTiles((64, 192), 6, 1)),
+CONSUMERS = [
+    (consumer((1,), 7, 64), ConsumerTiles((64, 64), 8, 1)),
+    (consumer((2,), 129, 128, bias=False), ConsumerTiles((64, 64), 8, 1)),
+    (consumer((7,), 40, 192), ConsumerTiles((64, 128), 6, 1)),
+    (consumer((3, 43), 136, 320, bf16, transpose_b=False), ConsumerTiles((128, 64), 6, 1)),
+    (consumer((131,), 200, 1024, bias=False), ConsumerTiles((128, 128), 4, 1)),
+    (consumer((65,), 33, 768), ConsumerTiles((64, 128), 8, 1)),
+    (consumer((67,), 200, 128), ConsumerTiles((64, 192), 6, 1)),
 ]
 
 
@@ -117,7 +117,7 @@ def true_moments(rows):
     return np.stack([runs.mean(-1), runs.var(-1) * RUN], -1)
 
 
-def hands_on(op, module, arrays, run=in_simulator):
+def produces(op, module, arrays, run=in_simulator):
     """The rows are right, and the moments are those of the very rows that were written."""
     rows, moments, *scaled = run(op, module, arrays)
     wide = [np.asarray(each, np.float64) for each in arrays]
@@ -127,17 +127,17 @@ def hands_on(op, module, arrays, run=in_simulator):
     assert_close(moments, true_moments(rows), f32, 64)
 
 
-@pytest.mark.parametrize(("op", "point"), HANDING + BESIDE, ids=str)
+@pytest.mark.parametrize(("op", "point"), PRODUCERS + NORMED_RESIDUALS, ids=str)
 def test_moments_of_odd_sizes(op, point):
-    hands_on(op, built(op, point), op.examples(seed=0))
+    produces(op, built(op, point), op.examples(seed=0))
 
 
-@pytest.mark.parametrize(("op", "point"), NORMING, ids=str)
+@pytest.mark.parametrize(("op", "point"), CONSUMERS, ids=str)
 def test_norms_of_odd_sizes(op, point):
-    norms(op, built(op, point), op.examples(seed=0))
+    consumes(op, built(op, point), op.examples(seed=0))
 
 
-def norms(op, module, arrays, run=in_simulator, distance=0.0):
+def consumes(op, module, arrays, run=in_simulator, distance=0.0):
     """Rows normed by their own moments are right, wherever they are."""
     rows, weight, _, _, *bias = arrays
     rows = (np.asarray(rows, np.float32) + distance).astype(op.x.dtype.numpy)
@@ -156,32 +156,32 @@ def norms(op, module, arrays, run=in_simulator, distance=0.0):
 @pytest.mark.parametrize("distance", [20.0, 1000.0])
 def test_rows_far_from_zero(distance):
     """A mean of 20 and of 1000 deviations: what is taken off is as large as what it is taken of."""
-    op, point = norming((7,), 33, 192), ConsumerTiles((64, 64), 8, 1)
-    norms(op, built(op, point), op.examples(seed=0), distance=distance)
+    op, point = consumer((7,), 33, 192), ConsumerTiles((64, 64), 8, 1)
+    consumes(op, built(op, point), op.examples(seed=0), distance=distance)
 
 
 @pytest.mark.parametrize("slices", [1, 2])
 def test_moments_of_rows_far_from_zero(slices):
-    op, point = handing((7,), 192, 264), ProducerTiles((64, 64), 8, slices)
+    op, point = producer((7,), 192, 264), ProducerTiles((64, 64), 8, slices)
     *others, residual, gain = op.examples(seed=0)
-    hands_on(op, built(op, point), [*others, residual + np.float16(1000), gain])
+    produces(op, built(op, point), [*others, residual + np.float16(1000), gain])
 
 
 @pytest.mark.parametrize("distance", [20.0, 1000.0])
 @pytest.mark.parametrize("slices", [1, 2])
 def test_a_residual_far_from_zero_is_normed(distance, slices):
     """Its mean is taken off before anything else is done with it."""
-    op, point = beside((7,), 192, 264), ProducerTiles((64, 64), 8, slices)
+    op, point = normed_residual((7,), 192, 264), ProducerTiles((64, 64), 8, slices)
     *others, residual, _, before, gain = op.examples(seed=0)
     residual = residual + np.float16(distance)
     moments = true_moments(residual).astype(np.float32)
-    hands_on(op, built(op, point), [*others, residual, moments, before, gain])
+    produces(op, built(op, point), [*others, residual, moments, before, gain])
 
 
 @pytest.mark.parametrize("wrong", [np.inf, -np.inf, np.nan])
 def test_a_row_without_numbers_stays_one(wrong):
     """A norm of it is NaN, and so is a product with that; the other rows are right."""
-    first, second = handing((7,), 64, 40, gain=False), norming((7,), 33, 64)
+    first, second = producer((7,), 64, 40, gain=False), consumer((7,), 33, 64)
     *others, residual = first.examples(seed=0)
     residual = residual.copy()
     residual[3, 5] = wrong
@@ -197,10 +197,10 @@ def test_a_row_without_numbers_stays_one(wrong):
 
 @pytest.mark.parametrize("m", [1, 33, 129])
 def test_a_size_known_at_run_time(m):
-    first, second = handing((M,), 64, 72), norming((M,), 40, 64)
+    first, second = producer((M,), 64, 72), consumer((M,), 40, 64)
     known = [each.with_sizes(lambda size: m) for each in (first, second)]
-    hands_on(known[0], built(first, ProducerTiles((64, 64), 8, 1)), known[0].examples(seed=0))
-    norms(known[1], built(second, ConsumerTiles((64, 64), 8, 1)), known[1].examples(seed=0))
+    produces(known[0], built(first, ProducerTiles((64, 64), 8, 1)), known[0].examples(seed=0))
+    consumes(known[1], built(second, ConsumerTiles((64, 64), 8, 1)), known[1].examples(seed=0))
 
 
 @pytest.mark.parametrize("block", [(64, 64), (64, 128)])
@@ -208,12 +208,12 @@ def test_blocks_take_tiles_in_turns(block):
     """Fewer blocks than tiles: the ring goes on where the tile before has left it."""
     one = replace(TARGET, cores=1)
     for op, point in (
-        (handing((130,), 256, 136), ProducerTiles(block, 8, 1)),
-        (norming((130,), 200, 128), ConsumerTiles(block, 8, 1)),
+        (producer((130,), 256, 136), ProducerTiles(block, 8, 1)),
+        (consumer((130,), 200, 128), ConsumerTiles(block, 8, 1)),
     ):
         module = built(op, point, one)
         assert int(module.kernels[0].launch.grid[0].value) < point.tiles(rows_product(op))
-        (hands_on if isinstance(op, LinearMoments) else norms)(op, module, op.examples(seed=0))
+        (produces if isinstance(op, LinearMoments) else consumes)(op, module, op.examples(seed=0))
 
 
 def gate(m=7, k=128, n=72):
@@ -236,19 +236,19 @@ def test_what_follows_is_in_the_one_kernel(fused):
 
 
 LARGE = [
-    (handing((512,), 2048, 2048), ProducerTiles((64, 128), 8, 1)),
-    (handing((4096,), 2048, 2048), ProducerTiles((128, 128), 6, 1)),
-    (handing((197,), 768, 3072), ProducerTiles((64, 128), 8, 4)),
-    (handing((128,), 768, 3072), ProducerTiles((64, 64), 8, 4)),
-    (beside((128,), 768, 3072), ProducerTiles((64, 64), 8, 4)),
-    (beside((256,), 768, 768), ProducerTiles((64, 64), 8, 1)),
-    (beside((128,), 1024, 4096), ProducerTiles((64, 192), 4, 8)),
-    (beside((512,), 768, 3072), ProducerTiles((64, 256), 3, 4)),
-    (beside((4096,), 2048, 2048), ProducerTiles((128, 128), 6, 1)),
-    (norming((197,), 3072, 768), ConsumerTiles((64, 128), 8, 1)),
-    (norming((128,), 3072, 768), ConsumerTiles((64, 64), 8, 1)),
-    (norming((512,), 3072, 768), ConsumerTiles((64, 192), 6, 1)),
-    (norming((8192,), 16384, 2048), ConsumerTiles((128, 128), 6, 1)),
+    (producer((512,), 2048, 2048), ProducerTiles((64, 128), 8, 1)),
+    (producer((4096,), 2048, 2048), ProducerTiles((128, 128), 6, 1)),
+    (producer((197,), 768, 3072), ProducerTiles((64, 128), 8, 4)),
+    (producer((128,), 768, 3072), ProducerTiles((64, 64), 8, 4)),
+    (normed_residual((128,), 768, 3072), ProducerTiles((64, 64), 8, 4)),
+    (normed_residual((256,), 768, 768), ProducerTiles((64, 64), 8, 1)),
+    (normed_residual((128,), 1024, 4096), ProducerTiles((64, 192), 4, 8)),
+    (normed_residual((512,), 768, 3072), ProducerTiles((64, 256), 3, 4)),
+    (normed_residual((4096,), 2048, 2048), ProducerTiles((128, 128), 6, 1)),
+    (consumer((197,), 3072, 768), ConsumerTiles((64, 128), 8, 1)),
+    (consumer((128,), 3072, 768), ConsumerTiles((64, 64), 8, 1)),
+    (consumer((512,), 3072, 768), ConsumerTiles((64, 192), 6, 1)),
+    (consumer((8192,), 16384, 2048), ConsumerTiles((128, 128), 6, 1)),
 ]
 
 
@@ -313,10 +313,10 @@ def test_norms_stay_kernels_where_other_tiles_are_faster():
         assert any("layer_norm" in each for each in names)
 
 
-def test_a_cluster_shares_few_tiles_whose_rows_are_handed_on():
+def test_a_cluster_shares_few_tiles_whose_rows_are_read_again():
     """A block that has all sums of a tile finishes all of them alone; a plain product has less to
     do with them. That they are shared is no reason for a norm to stay a kernel."""
-    op, rows = handing((128,), 768, 768, gain=False), symbol((128, 768), "float16")
+    op, rows = producer((128,), 768, 768, gain=False), symbol((128, 768), "float16")
     (plain,) = trace_from([ops.linear(rows, half(768, 768))], [rows]).nodes
     shared, whole = (choices(each, TARGET)[0].point for each in (op, plain.op))
     assert (shared.block, shared.slices > 1) == (whole.block, whole.slices == 1)
@@ -324,14 +324,14 @@ def test_a_cluster_shares_few_tiles_whose_rows_are_handed_on():
     assert names == ["linear_moments", "normed_linear_relu"]
 
 
-ON_THE_GPU = [*HANDING, *BESIDE, *NORMING, *LARGE]
+ON_THE_GPU = [*PRODUCERS, *NORMED_RESIDUALS, *CONSUMERS, *LARGE]
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize(("op", "point"), ON_THE_GPU, ids=str)
 def test_on_the_gpu(op, point):
     """As in the simulator, and to the same bits each time."""
-    check = hands_on if isinstance(op, LinearMoments) else norms
+    check = produces if isinstance(op, LinearMoments) else consumes
     check(op, built(op, point), op.examples(seed=0), on_the_gpu)
 
 

@@ -114,14 +114,14 @@ class Groups:
         """How many cycles the multiprocessors are busy with so many blocks."""
         places, iterations = target.cores * self.resident, self.iterations(rows)
         there = min(self.resident, -(-blocks // target.cores))
-        anew = target.measured.attention_groups.block_turnaround
+        turnaround = target.measured.attention_groups.block_turnaround
         tile = self.cycles(rows, target, there)
         if not rows.op.causal or rows.together:
-            return -(-blocks // places) * (iterations * tile + anew) - anew
+            return -(-blocks // places) * (iterations * tile + turnaround) - turnaround
         # Short blocks fill the gaps that long ones leave; beside the longest run others.
         seen = 0.5 + 0.5 * min(1.0, self.rows / estimated(rows.keys))
         longest = iterations * self.cycles(rows, target, 1 + (there - 1) * seen)
-        return max(longest, blocks / places * (iterations * seen * tile + anew) - anew)
+        return max(longest, blocks / places * (iterations * seen * tile + turnaround) - turnaround)
 
     def work(self, op: Attention, target: Target) -> Work:
         """What the operations count is the time that the model gives to so many of them."""

@@ -70,7 +70,7 @@ class KeyCopies:
 
     @part
     def begin(self) -> None:
-        """Rows of q, after the first keys: where q computes something, these are under way."""
+        """Rows of q, after the first keys: where q computes something, their loads are started."""
         tile, at = self.tile, self.of.rows.row_at
         load_rows(self.of.q, at, self.tile_q, 0, tile.z, tile.top, self.point.threads)
 

@@ -105,10 +105,10 @@ class StagedStore:
                 4,
             )
         else:
-            for beside, half in static([(b, h) for b in range(2) for h in range(2)]):
+            for number, half in static([(b, h) for b in range(2) for h in range(2)]):
                 for pair in vectorize(2):
-                    row, column = mma_c(ROWS, 16).task(lane, beside, half, pair)
-                    self.staged[warp, row, first + column] = held[beside, half, pair]
+                    row, column = mma_c(ROWS, 16).task(lane, number, half, pair)
+                    self.staged[warp, row, first + column] = held[number, half, pair]
 
     @part
     def store(self, lane: Int, warp: Int, own: Tile, piece: int) -> None:
