@@ -15,7 +15,7 @@ from hidet.schedules import load
 from hidet.schedules.base import SCHEDULES
 from hidet.schedules.forms import contraction_of
 from hidet.target import WARP, WARPGROUP, Target
-from hidet.types import Scope, TensorType, f16, f32
+from hidet.types import Scope, TensorType, f16, f32, i8, i32
 
 assert load.LOADED
 
@@ -101,6 +101,8 @@ CASES = [
     ("matmul_stages", "sm_80", Matmul(f16[SQUARE, 1024], f16[1024, SQUARE])),
     ("matmul_single", "sm_80", Linear(f32[SQUARE, 1024], f32[SQUARE, 1024], None)),
     ("matmul_wgmma_single", "sm_90a", Linear(f32[SQUARE, 1024], f32[SQUARE, 1024], None)),
+    ("matmul_bytes", "sm_80", Matmul(i8[SQUARE, 1024], i8[SQUARE, 1024], False, True, i32)),
+    ("matmul_byte_stages", "sm_80", Matmul(i8[SQUARE, 1024], i8[SQUARE, 1024], False, True, i32)),
     ("matmul_simt", "sm_80", Matmul(f32[SQUARE, 1024], f32[1024, SQUARE])),
     ("matmul_simt", "sm_80", Linear(f32[SQUARE, 1024], f32[SQUARE, 1024], None)),
 ]
