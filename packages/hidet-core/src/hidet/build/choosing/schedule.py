@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 
 from hidet.build.choosing.choices import chosen, detour, operands_without_prologue, ranked
 from hidet.compute import Grid
@@ -24,7 +24,8 @@ from hidet.schedules.base import AUTOMATIC, Candidate
 from hidet.target import Target
 
 TRIED = 6
-"""How many candidates are looked at for one whose threads hold neighbours: each is built."""
+"""How many candidates of each schedule are looked at for one whose threads hold neighbours: each is
+built."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +71,10 @@ def holding(group: Group, target: Target, best: Candidate, count: int) -> tuple[
         for each in ranked(group, target)
         if not operands_without_prologue(each.schedule, group)
     )
-    for each in islice(others, TRIED):
-        if each.seconds <= limit:
+    tried: Counter[str] = Counter()
+    for each in others:
+        tried[each.schedule.name] += 1
+        if each.seconds <= limit and tried[each.schedule.name] <= TRIED:
             other = scheduled(group, target, each)
             if holds(other, count):
                 return each, other
