@@ -152,8 +152,8 @@ def making(t: Tiles) -> ScriptFunction:
 
 
 def accumulating(t: Tiles) -> ScriptFunction:
-    """A part of a kernel: (own, panels, values, mask, tops, totals, sums, z, top, first, seen).
-    Panels from `first` on, of the `seen` keys: their scores, then their weighted values."""
+    """A part of a kernel: (own, panels, values, mask, row_max, row_sum, sums, z, top, first,
+    seen). Panels from `first` on, of the `seen` keys: their scores, then their weighted values."""
     height, keys, score, weigh = t.height, t.keys, scoring(t), weighing(t)
 
     @script
@@ -199,8 +199,8 @@ def scoring(t: Tiles) -> ScriptFunction:
 
 
 def weighing(t: Tiles) -> ScriptFunction:
-    """A part of a kernel: (scores, values, most, tops, totals, sums, head, first, there, met). Adds
-    the weighted values of so many panels, which have `met` of them."""
+    """A part of a kernel: (scores, values, most, row_max, row_sum, sums, head, first, there,
+    met). Adds the weighted values of so many panels, which have `met` of them."""
     height, keys, lanes = t.height, t.keys, t.lanes
     rescale, multiply = rescaling(t), multiplying(t, t.across, fresh=False)
 
@@ -227,8 +227,8 @@ def weighing(t: Tiles) -> ScriptFunction:
 
 
 def rescaling(t: Tiles) -> ScriptFunction:
-    """A part of a kernel: (most, tops, shifts, factors). The new row maxima, which are subtracted
-    from scores, and the factors by which sums shrink that were made with smaller ones."""
+    """A part of a kernel: (most, row_max, shifts, factors). The new row maxima, which are
+    subtracted from scores, and the factors by which sums of smaller ones shrink."""
     height, lanes = t.height, t.lanes
 
     @script
@@ -248,7 +248,7 @@ def rescaling(t: Tiles) -> ScriptFunction:
 
 
 def writing(t: Tiles) -> ScriptFunction:
-    """A part of a kernel: (totals, sums, y, z, top). The sums over what their weights add up to."""
+    """A part of a kernel: (row_sum, sums, y, z, top). The sums over what weights add up to."""
 
     @script
     def write(row_sum, sums, y, z, top):  # type: ignore[no-untyped-def]

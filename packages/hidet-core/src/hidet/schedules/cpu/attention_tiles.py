@@ -79,17 +79,17 @@ def multiplying(t: Tiles, vectors: range, fresh: bool) -> ScriptFunction:
 
     @script
     def multiply(left, right, done, factors, at, first, to, length):  # type: ignore[no-untyped-def]
-        sums = register_tensor(f32, (height, len(vectors) * lanes), init=0.0)
+        accumulators = register_tensor(f32, (height, len(vectors) * lanes), init=0.0)
         for r in range(length):
             row = [load(right, *at, first + r, v * wide, lanes=wide) for v in vectors]
             for i in static(range(height)):
                 each = t.element(left, i, r)
                 for v in static(vectors):
-                    kept = load(sums, i, v * lanes, lanes=lanes)
-                    store(sums, i, v * lanes, t.added(kept, each, row[v]))
-        # Apart from the tile: sums stay in registers only while every index is a constant.
+                    kept = load(accumulators, i, v * lanes, lanes=lanes)
+                    store(accumulators, i, v * lanes, t.added(kept, each, row[v]))
+        # Apart from the tile: accumulators stay in registers only while every index is a constant.
         for i, v in static(own):
-            found = load(sums, i, v, lanes=lanes)
+            found = load(accumulators, i, v, lanes=lanes)
             if not fresh:
                 found = factors[i] * load(done, *to, i, v, lanes=lanes) + found
             store(done, *to, i, v, found)

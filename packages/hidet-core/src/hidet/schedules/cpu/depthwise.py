@@ -58,13 +58,13 @@ def is_left_to_automatic(op: Conv) -> bool:
 
 @dataclass(frozen=True)
 class RowVectors:
-    """The tile of sums that a thread keeps in registers: rows by vectors along them."""
+    """The tile of accumulators that a thread keeps in registers: rows by vectors along them."""
 
     vectors: int = choice(4, 2, 1, 7)
     rows: int = choice(3, 4, 2, 1, 6)
 
     def fits(self, op: Conv, target: Target) -> bool:
-        """Whether sums, a tap for each row and a vector have registers."""
+        """Whether accumulators, a tap for each row and a vector have registers."""
         return self.rows * (self.vectors + 1) + 1 <= target.max_registers_per_thread
 
     def work(self, op: Conv, target: Target) -> Work:
@@ -199,7 +199,7 @@ def a_tile(t: Tiles) -> ScriptFunction:
 
     @script
     def tile(copy, weight, done, held, plane, top, part):  # type: ignore[no-untyped-def]
-        sums = register_tensor(d.wide, (t.rows, t.width), init=0)
+        accumulators = register_tensor(d.wide, (t.rows, t.width), init=0)
         first = top * (t.rows * op.stride[0])
         for wide in range(d.window[1]):
             shift = wide * op.dilation[1]
@@ -213,10 +213,10 @@ def a_tile(t: Tiles) -> ScriptFunction:
                     here = load(copy, held, first + line, phase, left + v * lanes, lanes=lanes)
                     for number in static(range(len(met))):
                         at = (met[number][0], v * lanes)
-                        kept = load(sums, *at, lanes=lanes)
-                        store(sums, *at, kept + cast(taps[number], d.wide) * here)
+                        kept = load(accumulators, *at, lanes=lanes)
+                        store(accumulators, *at, kept + cast(taps[number], d.wide) * here)
         for place in static(own):
-            store(done, *place, load(sums, *place, lanes=lanes))
+            store(done, *place, load(accumulators, *place, lanes=lanes))
 
     return tile
 

@@ -1,8 +1,9 @@
 """Depthwise convolutions on the CPU with channels last: vectors of channels, x where it lies.
 
-A row of the result is cut into tiles of pixels, whose sums are in registers. Tiles at the left and
-right border leave out what lies beyond the image, which is known where the code is made; rows at
-the upper and lower border have fewer taps. So nothing is asked where elements are multiplied.
+A row of the result is cut into tiles of pixels, whose accumulators are in registers. Tiles at the
+left and right border leave out what lies beyond the image, which is known where the code is made;
+rows at the upper and lower border have fewer taps. So nothing is asked where elements are
+multiplied.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class RowPixels:
     pixels: int = choice(8, 14, 4)
 
     def fits(self, op: Conv, target: Target) -> bool:
-        """Whether sums, a tap and a pixel have registers."""
+        """Whether accumulators, a tap and a pixel have registers."""
         return self.pixels + 2 <= target.max_registers_per_thread
 
     def work(self, op: Conv, target: Target) -> Work:
@@ -185,17 +186,17 @@ def a_tile(r: Row, border: int | None, count: int) -> ScriptFunction:
     def tile(x, panels, bias, y, image, row, top, first, last, part, left):  # type: ignore[no-untyped-def]
         c = minimum(part * lanes, r.channels - lanes)
         done = register_tensor(r.d.wide, (count, lanes))
-        sums = register_tensor(r.d.wide, (count, lanes), init=0)
+        accumulators = register_tensor(r.d.wide, (count, lanes), init=0)
         for i in range(first, last):
             for pixel, j in static(taps):
                 tap = load(panels, i * r.d.window[1] + j, c, lanes=lanes)
                 line = top + i * op.dilation[0]
                 place = (image, line, r.column(left, pixel, j), c)
                 found = cast(load(x, *place, lanes=lanes), r.d.wide)
-                kept = load(sums, pixel, 0, lanes=lanes)
-                store(sums, pixel, 0, kept + found * tap)
+                kept = load(accumulators, pixel, 0, lanes=lanes)
+                store(accumulators, pixel, 0, kept + found * tap)
         for out in static(range(count)):
-            store(done, out, 0, load(sums, out, 0, lanes=lanes))
+            store(done, out, 0, load(accumulators, out, 0, lanes=lanes))
         for pixel in range(count):
             for lane in vectorize(lanes):
                 value = done[pixel, lane]

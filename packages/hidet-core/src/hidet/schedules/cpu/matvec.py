@@ -42,7 +42,7 @@ side are apart, and each is followed by the next one in memory."""
 
 @dataclass(frozen=True)
 class Columns:
-    """How many vectors of sums a thread keeps in registers, for all rows together."""
+    """How many vectors of accumulators a thread keeps in registers, for all rows together."""
 
     sums: int = choice(8, 4, 16, 6)
 
@@ -102,12 +102,12 @@ def along_k(p: Product, lanes: int, width: int) -> ScriptFunction:
                 z, left = block // blocks, block % blocks * span
                 totals = register_tensor(wide, (m, span))
                 for step in range(steps):
-                    sums = register_tensor(wide, (m, width, lanes), init=0)
+                    accumulators = register_tensor(wide, (m, width, lanes), init=0)
                     for chunk in range(k // lanes):
-                        add(a, b, sums, z, left + step, chunk * lanes)
+                        add(a, b, accumulators, z, left + step, chunk * lanes)
                     if k % lanes != 0:
-                        add_last(a, b, sums, z, left + step, k // lanes * lanes)
-                    add_up(sums, totals, step)
+                        add_last(a, b, accumulators, z, left + step, k // lanes * lanes)
+                    add_up(accumulators, totals, step)
                 write(bias, totals, c, z, left)
 
     return matvec
@@ -119,7 +119,7 @@ def adding(p: Product, width: int, steps: int, lanes: int) -> ScriptFunction:
     rows, columns, wide = range(estimated(p.m)), range(width), p.wide
 
     @script
-    def add(a, b, sums, z, left, first):  # type: ignore[no-untyped-def]
+    def add(a, b, accumulators, z, left, first):  # type: ignore[no-untyped-def]
         part = register_tensor(wide, (estimated(p.m) + width, lanes))
         for i in static(rows):
             for lane in vectorize(lanes):
@@ -130,10 +130,10 @@ def adding(p: Product, width: int, steps: int, lanes: int) -> ScriptFunction:
                 at = p.b_at(z, first + lane, column)
                 part[estimated(p.m) + j, lane] = cast(get(b, *at), wide)
         for own in static([(i, j) for i in rows for j in columns]):
-            kept = load(sums, *own, 0, lanes=lanes)
+            kept = load(accumulators, *own, 0, lanes=lanes)
             row = load(part, own[0], 0, lanes=lanes)
             column = load(part, estimated(p.m) + own[1], 0, lanes=lanes)
-            store(sums, *own, 0, kept + row * column)
+            store(accumulators, *own, 0, kept + row * column)
 
     return add
 
@@ -142,11 +142,11 @@ def adding_up(p: Product, width: int, steps: int, lanes: int) -> ScriptFunction:
     """A part of a kernel: adds up the lanes of sums, side by side."""
 
     @script
-    def add_up(sums, totals, step):  # type: ignore[no-untyped-def]
+    def add_up(accumulators, totals, step):  # type: ignore[no-untyped-def]
         done = register_tensor(p.wide, (estimated(p.m), width, lanes))
         # Sums stay in registers only while every index is a constant.
         for own in static([(i, j) for i in range(estimated(p.m)) for j in range(width)]):
-            store(done, *own, 0, load(sums, *own, 0, lanes=lanes))
+            store(done, *own, 0, load(accumulators, *own, 0, lanes=lanes))
         for i in range(estimated(p.m)):
             found = register_tensor(p.wide, (width,), init=0)
             for lane in range(lanes):

@@ -1,9 +1,9 @@
 """Small-M matmuls on the CPU whose matrix has its columns in a line.
 
-Vectors of sums stand for neighbouring columns. Memory is read ahead of a thread where it reads a
-few long streams: whole rows, of which those that meet at once lie far apart, each at the head of a
-stretch that is read from there on. Stretches of k are what threads share, where rows are too short
-for all of them.
+Vectors of accumulators stand for neighbouring columns. Memory is read ahead of a thread where it
+reads a few long streams: whole rows, of which those that meet at once lie far apart, each at the
+head of a stretch that is read from there on. Stretches of k are what threads share, where rows are
+too short for all of them.
 """
 
 from __future__ import annotations
@@ -79,14 +79,14 @@ def along_columns(p: Product, target: Target) -> ScriptFunction:
             for number in parallel(p.batch * blocks * parts):
                 block, part = number // parts, number % parts
                 z, left = block // blocks, block % blocks * t.width
-                sums = register_tensor(p.wide, (1, t.m, t.width), init=0)
-                add_part(a, b, sums, z, left, part * t.rows)
+                accumulators = register_tensor(p.wide, (1, t.m, t.width), init=0)
+                add_part(a, b, accumulators, z, left, part * t.rows)
                 if parts == 1:
-                    write(bias, sums, 0, c, z, left)
+                    write(bias, accumulators, 0, c, z, left)
                 else:
                     for i in range(t.m):
                         for lane in vectorize(t.width):
-                            partial[number, i, lane] = sums[0, i, lane]
+                            partial[number, i, lane] = accumulators[0, i, lane]
             if parts > 1:
                 for block in parallel(p.batch * blocks):
                     write(bias, partial, block, c, block // blocks, block % blocks * t.width)
@@ -100,13 +100,13 @@ def adding_part(t: Blocks) -> ScriptFunction:
     add_rows, add_row = adding_rows(t, STREAMS), adding_rows(t, 1)
 
     @script
-    def add_part(a, b, sums, z, left, first):  # type: ignore[no-untyped-def]
+    def add_part(a, b, accumulators, z, left, first):  # type: ignore[no-untyped-def]
         count = min(t.rows, p.k - first)
         apart = count // STREAMS
         for step in range(apart):
-            add_rows(a, b, sums, z, left, first + step, apart)
+            add_rows(a, b, accumulators, z, left, first + step, apart)
         for r in range(first + apart * STREAMS, first + count):
-            add_row(a, b, sums, z, left, r, 1)
+            add_row(a, b, accumulators, z, left, r, 1)
 
     return add_part
 
@@ -119,7 +119,7 @@ def adding_rows(t: Blocks, count: int) -> ScriptFunction:
     own = [(i, r) for i in range(t.m) for r in rows]
 
     @script
-    def add_rows(a, b, sums, z, left, first, apart):  # type: ignore[no-untyped-def]
+    def add_rows(a, b, accumulators, z, left, first, apart):  # type: ignore[no-untyped-def]
         each = [cast(get(a, *p.a_at(z, i, first + r * apart)), p.wide) for i, r in own]
         there = min(t.width, p.n - left)
         for vector in range(there // lanes):
@@ -130,16 +130,16 @@ def adding_rows(t: Blocks, count: int) -> ScriptFunction:
                     place = p.b_at(z, first + r * apart, left + at + lane)
                     row[r, lane] = cast(get(b, *place), p.wide)
             for i in static(range(t.m)):
-                total = load(sums, 0, i, at, lanes=lanes)
+                total = load(accumulators, 0, i, at, lanes=lanes)
                 for r in static(rows):
                     total += each[i * count + r] * load(row, r, 0, lanes=lanes)
-                store(sums, 0, i, at, total)
+                store(accumulators, 0, i, at, total)
         if p.n % lanes != 0:
             for lane in range(there // lanes * lanes, there):
                 for r in static(rows):
                     element = cast(get(b, *p.b_at(z, first + r * apart, left + lane)), p.wide)
                     for i in static(range(t.m)):
-                        sums[0, i, lane] += each[i * count + r] * element
+                        accumulators[0, i, lane] += each[i * count + r] * element
 
     return add_rows
 

@@ -53,7 +53,7 @@ class Unpacked:
     columns: int = choice(8, 4, 2)
 
     def fits(self, op: PackedLinear, target: Target) -> bool:
-        """Whether sums, rows of x and what is unpacked have registers."""
+        """Whether accumulators, rows of x and what is unpacked have registers."""
         vectors = self.rows * self.columns + 2 * self.rows + 3
         return vectors <= target.max_registers_per_thread
 
@@ -145,10 +145,10 @@ def multiplying(t: Packed) -> ScriptFunction:
             attr.func_name = op.name
             for tile in parallel(cdiv(p.m, height) * across):
                 top, left = tile // across * height, tile % across * width
-                sums = register_tensor(f32, (height, width, t.lanes), init=0)
+                accumulators = register_tensor(f32, (height, width, t.lanes), init=0)
                 for step in range(t.steps):
-                    add_step(x, scale, zero_point, order, sums, top, left, step)
-                write(bias, sums, y, top, left)
+                    add_step(x, scale, zero_point, order, accumulators, top, left, step)
+                write(bias, accumulators, y, top, left)
 
     return multiply
 
@@ -159,7 +159,7 @@ def adding_step(t: Packed) -> ScriptFunction:
     rows, columns = range(t.point.rows), range(t.point.columns)
 
     @script
-    def add_step(x, scale, zero_point, order, sums, top, left, step):  # type: ignore[no-untyped-def]
+    def add_step(x, scale, zero_point, order, accumulators, top, left, step):  # type: ignore[no-untyped-def]
         row = register_tensor(f32, (t.point.rows, t.reach))
         for i in static(rows):
             for r in vectorize(t.reach):
@@ -172,8 +172,10 @@ def adding_step(t: Packed) -> ScriptFunction:
                 base = shifted_zero(op, zero_point, column, block)
                 unit = cast(get(scale, column, block), f32)
                 for i in static(rows):
-                    kept = load(sums, i, j, 0, lanes=lanes)
-                    store(sums, i, j, 0, kept + unit * t.products(row, i, words, first, base))
+                    kept = load(accumulators, i, j, 0, lanes=lanes)
+                    store(
+                        accumulators, i, j, 0, kept + unit * t.products(row, i, words, first, base)
+                    )
 
     return add_step
 
@@ -183,12 +185,12 @@ def writing(t: Packed) -> ScriptFunction:
     op, p = t.op, t.p
 
     @script
-    def write(bias, sums, y, top, left):  # type: ignore[no-untyped-def]
+    def write(bias, accumulators, y, top, left):  # type: ignore[no-untyped-def]
         for i in range(t.point.rows):
             for j in range(t.point.columns):
                 total = cast(0.0, f32)
                 for lane in range(t.lanes):
-                    total += sums[i, j, lane]
+                    total += accumulators[i, j, lane]
                 if op.bias is not None:
                     total += cast(get(bias, left + j), f32)
                 if p.is_there(top + i, left + j):

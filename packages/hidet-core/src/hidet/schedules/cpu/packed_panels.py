@@ -50,7 +50,7 @@ TOGETHER = 8
 
 
 class PackedRegisters(Registers):
-    """The tile of sums of a layer; its columns are those of the result."""
+    """The tile of accumulators of a layer; its columns are those of the result."""
 
     def fits(self, op: PackedLinear, target: Target) -> bool:
         """Whether the tile has registers."""

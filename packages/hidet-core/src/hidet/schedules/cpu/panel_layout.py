@@ -34,8 +34,8 @@ STRETCH = 256
 """Products that are summed before they join the sum of the others: long sums of rounded products
 lose digits, sums of short ones fewer."""
 STORED = 1024
-"""Bytes of sums that a tile writes while the next one is multiplied. They are stored twice, aside
-and to the result; Zen 4 has up to 32 vectors of 512 bits stored while it goes on."""
+"""Bytes of accumulators that a tile writes while the next one is multiplied. They are stored twice,
+aside and to the result; Zen 4 has up to 32 vectors of 512 bits stored while it goes on."""
 WAIT = 12.5
 """Operations that each further byte of floats costs; an estimate by ten tiles and eight linear
 layers. Sums of integers are scaled and rounded before the result is written: smaller tiles only
@@ -52,7 +52,7 @@ HALF = 32
 
 @dataclass(frozen=True)
 class Registers:
-    """The tile of sums that a thread keeps in registers."""
+    """The tile of accumulators that a thread keeps in registers."""
 
     rows: int = choice(14, 12, 8, 6, 4, 2)
     vectors: int = choice(2, 1, 3, 4)
@@ -60,7 +60,7 @@ class Registers:
     """Whether the rows of a tile are columns of the result."""
 
     def fits_on(self, target: Target) -> bool:
-        """Whether sums, a row of vectors and a spread element have registers."""
+        """Whether accumulators, a row of vectors and a spread element have registers."""
         return self.rows * self.vectors + self.vectors + 1 <= target.max_registers_per_thread
 
     def work_on(self, p: Contraction, target: Target) -> Work:
@@ -75,10 +75,12 @@ class Registers:
         tiles = plain if t.table is None else p.tiles_down(t.height)
         rows = tiles * t.height
         columns = -(-p.estimated(t.columns) // t.width) * t.width
-        sums = t.height * self.vectors
+        accumulators = t.height * self.vectors
         moved = PACKED_SCALAR * t.elements.group
         # Eight multiply-adds are under way at once; two loads come with one at most.
-        busy = min(1.0, sums / 10) * min(1.0, 1.5 * sums / (t.height + self.vectors))
+        busy = min(1.0, accumulators / 10) * min(
+            1.0, 1.5 * accumulators / (t.height + self.vectors)
+        )
         found = FOUND / p.estimated(p.run) if p.scattered and t.rows_along_k else 1.0
         making = [rows * (max(1.0, found) if t.rows_as_stored else moved)]
         lanes_cost = 1.0 if t.lanes_as_stored else moved
@@ -88,7 +90,7 @@ class Registers:
         if p.has_weight:
             making.pop(0 if t.weight_in_rows else 1)
         blocks = batch * (rows // t.height) * (columns // t.width)
-        more = sums * t.lanes * t.wide.nbytes - STORED
+        more = accumulators * t.lanes * t.wide.nbytes - STORED
         waits = WAIT * max(0, more) if t.wide.is_float else 0
         flops = 2.0 * batch * k * (rows * columns / busy + sum(making)) + blocks * waits
         blocks = 1 if t.is_small else blocks

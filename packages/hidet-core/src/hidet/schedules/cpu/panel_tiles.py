@@ -72,7 +72,7 @@ def adding_rows(t: Panels, height: int, only: bool) -> ScriptFunction:
     def add_rows(  # type: ignore[no-untyped-def]
         rows, columns, done, tile, row_panel, first, column_panel, start, count, there
     ):
-        sums = register_tensor(t.wide, (height, t.width), init=0)
+        accumulators = register_tensor(t.wide, (height, t.width), init=0)
         if t.prefetches:
             ahead = t.ahead(column_panel, row_panel, start)
         for step in range(count):
@@ -82,11 +82,11 @@ def adding_rows(t: Panels, height: int, only: bool) -> ScriptFunction:
             for i in static(range(height)):
                 each = t.row_group(rows, row_panel, i, first + step)
                 for v in static(vectors):
-                    kept = load(sums, i, v * lanes, lanes=lanes)
-                    store(sums, i, v * lanes, t.added(kept, each, row[v]))
-        # Apart from the tile: sums stay in registers only while every index is a constant.
+                    kept = load(accumulators, i, v * lanes, lanes=lanes)
+                    store(accumulators, i, v * lanes, t.added(kept, each, row[v]))
+        # Apart from the tile: accumulators stay in registers only while every index is a constant.
         for place in static(own):
-            found = load(sums, *place, lanes=lanes)
+            found = load(accumulators, *place, lanes=lanes)
             before = 0 if only else load(done, tile, *place, lanes=lanes)
             store(done, tile, *place, found if only else before + found)
 

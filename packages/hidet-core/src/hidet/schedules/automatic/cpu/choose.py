@@ -134,8 +134,8 @@ def is_plain(stage: MapStage, axes: Sequence[Var]) -> bool:
 
 def columns(stage: MapStage) -> int:
     """How many last axes are a row: the last that has several elements, and one more where that is
-    no vector, as that of pairs, or would end in turns that are none while its neighbour goes on;
-    and enough axes are left for the team."""
+    no vector, as that of pairs, or would end in iterations that are none while its neighbour goes
+    on; and enough axes are left for the team."""
     ones = 0
     while ones < len(stage.shape) - 2 and stage.shape[-1 - ones] == 1:
         ones += 1

@@ -132,7 +132,7 @@ def merged(reduce: AnyReduce) -> AnyReduce:
 
 
 def in_memory_order(reduce: AnyReduce) -> AnyReduce:
-    """A reduction that walks along what it reads first as that lies in memory: of images with their
+    """A reduction that goes along what it reads first as that lies in memory: of images with their
     channels last it takes those innermost."""
     found = [each for each in reads(reduce.value) if shape_of(each.tensor)]
     steps = [stride(found[0], var) if found else None for var in reduce.vars]

@@ -146,7 +146,7 @@ def row_reduce(
     join: Join,
     keep: Keep | None = None,
 ) -> tuple[Body, Expr]:
-    """One reduction of a row; in vector lanes where it walks along consecutive elements. `keep`
+    """One reduction of a row; in vector lanes where it goes along consecutive elements. `keep`
     stores what it combines."""
     whole = merged(reduce)
     value = substitute(replaced(whole.value, known), index)

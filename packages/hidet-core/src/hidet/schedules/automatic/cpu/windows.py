@@ -93,7 +93,7 @@ def tiles(stage: MapStage, reduces: list[AnyReduce]) -> Body:
     write = put(stage, place(out), {reduce: Load(partial, (out,))})
     body: Body = (
         Declare(partial, reduce.identity),
-        *walk(reduce, partial, width, place),
+        *reduction_loops(reduce, partial, width, place),
         For(out, width, write, LoopKind.VECTOR),
     )
     body = (For(tile, wrap(ceil_div(count, side)), body),)
@@ -106,7 +106,7 @@ def is_long(reduce: Reduce) -> bool:
     return (constant_size(reduce.extents[-1]) or 0) >= LONG
 
 
-def walk(
+def reduction_loops(
     reduce: Reduce, partial: Var, width: Expr, place: Callable[[Var], dict[Var, Expr]]
 ) -> Body:
     """The loops of a reduction around those over a tile. Of long columns an iteration takes several
