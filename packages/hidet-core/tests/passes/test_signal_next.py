@@ -1,12 +1,14 @@
 """Which kernels let the next one begin, and where the signal is."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from hidet import sim
 from hidet.ir.expr import Builtin, Load, Minimum, Var, wrap
-from hidet.ir.kernel import Kernel, KernelKind, Launch
-from hidet.ir.stmt import Declare, If, Invoke, Store
+from hidet.ir.kernel import Kernel, KernelKind, Launch, PdlTrigger
+from hidet.ir.stmt import Declare, For, If, Invoke, Store
 from hidet.passes.launches.overlap_launches import WAIT, overlap_launches, waits_first
 from hidet.passes.launches.signal_next import SIGNAL, signal_next, signals
 from hidet.passes.pipeline import lower
@@ -68,6 +70,24 @@ def test_where_only_a_call_tells_how_many_blocks_there_are_the_kernel_looks():
     assert str(made.body[1].condition) == "(8 < ((gridDim.x * gridDim.y) * gridDim.z))"
     few = signal_next(1024)(kernel(*body, blocks=Minimum(n, wrap(8))))
     assert names(few.body) == [WAIT, "Declare", SIGNAL, "Store"]
+
+
+def test_blocks_that_may_have_several_tiles_give_it_where_they_have_one():
+    """The first role reads, multiplies and writes tile by tile; the second one brings tiles."""
+    t, first = Var("t", f32), Builtin("threadIdx.x") < 32
+    read, write = Declare(t, Load(x, (INDEX,))), Store(y, (INDEX,), wrap(1.0))
+    roles = If(first, (For(Var("i", i32), n, (read, write)),), (For(Var("j", i32), n, (read,)),))
+    given = kernel(Invoke(WAIT), roles, blocks=Minimum(n * 2, wrap(4)))
+    launch = replace(given.launch, pdl_trigger=PdlTrigger.ONLY_TILE)
+    made = signal_next(512)(replace(given, params=(x, y, n), launch=launch))
+    (loop,), (other, last) = made.body[1].then, made.body[1].otherwise
+    assert names(loop.body) == ["Declare", "If", "Store"]
+    assert names(other.body) == ["Declare"]
+    assert last is loop.body[1]
+    assert names(last.then) == [SIGNAL]
+    assert str(last.condition) == "((n * 2) <= 4)"
+    unknown = replace(given, launch=launch)  # how many there are is nothing that it is told
+    assert signal_next(512)(unknown) is unknown
 
 
 def test_in_roles_it_follows_what_each_one_reads():

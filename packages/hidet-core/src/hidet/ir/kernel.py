@@ -21,10 +21,12 @@ class KernelKind(StrEnum):
 
 
 class PdlTrigger(StrEnum):
-    """When a kernel lets the next one begin, where launches may begin early at all."""
+    """When a kernel lets the next one begin, where launches may begin early at all. `ONLY_TILE`: as
+    `READ` if each block has one tile, else as `END`, where only a call tells how many there are."""
 
     START = "start"
     READ = "read"
+    ONLY_TILE = "only tile"
     END = "end"
 
 

@@ -10,6 +10,7 @@ from hidet.codegen import cuda
 from hidet.graph import evaluate
 from hidet.ir.evaluate import evaluate as evaluate_size
 from hidet.ir.expr import Var
+from hidet.ir.kernel import PdlTrigger
 from hidet.ops.products.attention import Attention
 from hidet.ops.products.matmul import Linear, Matmul
 from hidet.ops.windows.conv import Conv
@@ -111,3 +112,16 @@ def test_what_is_chosen_compiles_without_spills(op):
     built = compile_cuda(cuda.emit([lower(each) for each in module.kernels]), arch=str(TARGET))
     assert not built.doubts
     assert not any(usage.spill_bytes for usage in built.usage.values())
+
+
+@pytest.mark.parametrize(
+    ("rows", "when"),
+    [(128, PdlTrigger.READ), (8192, PdlTrigger.END), (S, PdlTrigger.ONLY_TILE)],
+    ids=str,
+)
+def test_blocks_of_several_tiles_let_the_next_kernel_begin_at_their_end(rows, when):
+    op = Linear(f16[rows, 768], f16[2304, 768], None)
+    p = product_of(op)
+    points = [each.point for each in candidates(op, TARGET) if each.schedule.name == "matmul_wgmma"]
+    alone = [each for each in points if each.slices == 1 and each.resident(p, TARGET) == 1]
+    assert {each.pdl_trigger(p, TARGET) for each in alone} == {when}

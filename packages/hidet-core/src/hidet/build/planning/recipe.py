@@ -106,7 +106,8 @@ def room_of(lowered: Kernel, target: Target) -> OccupancyLimit | None:
     """Where the blocks of a kernel go that may begin before those of another have ended; None for
     large clusters that are not kept apart: how those come to lie is not known."""
     sizes = lowered.launch
-    cluster, uneven = prod(sizes.cluster), sizes.pdl_trigger is not PdlTrigger.READ
+    even = (PdlTrigger.READ, PdlTrigger.ONLY_TILE)
+    cluster, uneven = prod(sizes.cluster), sizes.pdl_trigger not in even
     if uneven and cluster > PAIR:
         return None
     most = target.resident_blocks(prod(map(fixed, sizes.block)))

@@ -11,14 +11,15 @@ from functools import partial
 from math import inf, prod
 
 from hidet.ir.bounds import range_of
-from hidet.ir.expr import Builtin, Const, Expr, Less, Mul, Var, wrap
+from hidet.ir.expr import Builtin, Const, Expr, Less, LessEqual, Minimum, Mul, Var, wrap
 from hidet.ir.kernel import Kernel, PdlTrigger
-from hidet.ir.stmt import Body, If, Invoke, Stmt
-from hidet.ir.walk import find
+from hidet.ir.stmt import Body, For, If, Invoke, Stmt
+from hidet.ir.walk import find, variables
 from hidet.passes.base import Pass, with_body
 from hidet.passes.launches.overlap_launches import SIGNAL, is_wait, waits_first
 from hidet.passes.launches.touched import touched
 
+GIVEN = Invoke(SIGNAL)
 LEAST = 128
 """Threads of a block: every block gives the signal, which many small ones pay for (H200: 20 % more
 time for a depthwise convolution of 32 threads a block)."""
@@ -50,13 +51,13 @@ def signalling(kernel: Kernel, at_once: int) -> Kernel:
     if threads < LEAST and not 0 < blocks * threads <= at_once:
         return kernel
     if blocks * threads > at_once or kernel.launch.pdl_trigger is PdlTrigger.START:
-        return behind_wait(kernel, Invoke(SIGNAL))
-    made = kernel if kernel.launch.pdl_trigger is PdlTrigger.END else behind_reads(kernel)
+        return behind_wait(kernel, GIVEN)
+    made = behind(kernel)
     most = at_once // threads
     if not signals(made) or at_most(kernel.launch.grid, most):
         return made
     # A signal that a thread gives once more counts for nothing.
-    return behind_wait(made, If(Less(wrap(most), grid_size(kernel)), (Invoke(SIGNAL),)))
+    return behind_wait(made, If(Less(wrap(most), grid_size(kernel)), (GIVEN,)))
 
 
 def behind_wait(kernel: Kernel, signal: Stmt) -> Kernel:
@@ -77,10 +78,22 @@ def grid_size(kernel: Kernel) -> Expr:
     return Mul(Mul(x, y), z)
 
 
-def behind_reads(kernel: Kernel) -> Kernel:
+def behind(kernel: Kernel) -> Kernel:
+    """The kernel with the signal behind its reads, unless it is to be at the end of its blocks."""
+    match kernel.launch.pdl_trigger, kernel.launch.grid[0]:
+        case PdlTrigger.READ, _:
+            return behind_reads(kernel, Reads.of(kernel))
+        case PdlTrigger.ONLY_TILE, Minimum(tiles, Const() as most):
+            # The grid is how many tiles there are, or how many blocks run at once.
+            if set(variables(tiles)) <= set(kernel.params):
+                signal = If(LessEqual(tiles, most), (GIVEN,))
+                return behind_reads(kernel, replace(Reads.of(kernel), signal=signal, loops=True))
+    return kernel
+
+
+def behind_reads(kernel: Kernel, seen: Reads) -> Kernel:
     """The kernel with the signal behind its reads; as it is where it reads what it writes: not all
     that it reads is there before."""
-    seen = Reads.of(kernel)
     reads, writes = seen.touched(kernel.body)
     waited = after_wait(kernel)
     made = seen.followed(kernel.body[waited:]) if reads.isdisjoint(writes) else None
@@ -99,6 +112,9 @@ class Reads:
 
     memory: Mapping[Var, Var]
     """Parameters and maps, and the tensors to which they lead."""
+    signal: Stmt = GIVEN
+    loops: bool = False
+    """Whether loops count as what they do once."""
 
     @staticmethod
     def of(kernel: Kernel) -> Reads:
@@ -120,10 +136,14 @@ class Reads:
             last = position if reads else last
         if last is None:
             return None
-        return (*body[: last + 1], Invoke(SIGNAL), *body[last + 1 :])
+        return (*body[: last + 1], self.signal, *body[last + 1 :])
 
     def in_branches(self, s: Stmt) -> Stmt | None:
-        """A choice with the signal in its branches, if it can be in one of them."""
+        """A choice with the signal in its branches, if it can be in one of them; a loop with it in
+        what it does."""
+        if self.loops and isinstance(s, For):
+            inside = self.followed(s.body)
+            return None if inside is None else replace(s, body=inside)
         if not isinstance(s, If):
             return None
         then, otherwise = (self.followed(each) for each in (s.then, s.otherwise))

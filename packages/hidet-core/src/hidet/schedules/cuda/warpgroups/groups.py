@@ -132,11 +132,14 @@ class Warpgroups(Formed):
         """When the next kernel may begin: at the end of blocks that are alone on multiprocessors
         and take several tiles, since some of them have fewer and are done long before the others.
         Llama's gate matmul, 256 tiles on 132 multiprocessors: blocks of the next kernel that began
-        there cost 5 us (H200)."""
+        there cost 5 us (H200). Where only a call tells how many tiles there are, the kernel
+        looks."""
         tiles = self.tiles(p)
-        alone = self.slices == 1 and self.resident(p, target) == 1
-        several = isinstance(tiles, int) and tiles > target.cores
-        return PdlTrigger.END if alone and several else PdlTrigger.READ
+        if self.slices > 1 or self.resident(p, target) > 1:
+            return PdlTrigger.READ
+        if not isinstance(tiles, int):
+            return PdlTrigger.ONLY_TILE
+        return PdlTrigger.END if tiles > target.cores else PdlTrigger.READ
 
     def iterations(self, p: Contraction) -> int:
         """In how many k-iterations a block multiplies a tile; an estimate if k is unknown."""
