@@ -14,8 +14,8 @@ from hidet.testing.graph_passes import weight
 
 
 def test_groups_and_reasons():
-    x = symbol((4, 16))
-    y = ops.relu(ops.matmul(x, weight(16, 8)))
+    x = symbol((4, 256))
+    y = ops.relu(ops.matmul(x, weight(256, 64)))
     graph = trace_from([ops.softmax(y), ops.sum(y, 0)], [x])
     text = explain_fusion(graph, "sm_90a")
     lines = text.splitlines()

@@ -62,7 +62,7 @@ CHOSEN = [
     (Linear(f16[B, S, 768], f16[768, 768], None), "matmul_wgmma"),
     (Linear(bf16[B, 3072], bf16[768, 3072], None), "matmul_wgmma"),
     (Matmul(f16[B * 64, 512], f16[512, S * 128]), "matmul_wgmma"),
-    (Linear(f32[B, S, 768], f32[768, 768], None), "matmul_single"),
+    (Linear(f32[B, S, 768], f32[768, 768], None), "matmul_wgmma_single"),
     (Attention(*(f16[B, 12, S, 64],) * 3, None, False, 0.1), "attention_wgmma"),
     (Attention(f16[B, 32, S, 64], *(f16[B, 8, S + P, 64],) * 2, None, False, 0.1),
      "attention_wgmma"),
