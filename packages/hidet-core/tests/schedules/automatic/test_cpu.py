@@ -289,6 +289,16 @@ def test_what_channels_share_is_computed_once(made, name):
     assert shared <= {each.tensor for each in find(second.body, Load)}
 
 
+def test_every_float16_is_tested_by_its_bits(made, compile_modules):
+    x = np.arange(2**16, dtype=np.uint16).view(np.float16)
+    tests = ((ops.isnan, np.isnan), (ops.isinf, np.isinf), (ops.isfinite, np.isfinite))
+    for function, numpy in tests:
+        found = made(lambda x, function=function: function(x), f16[2**16], target=CPU)
+        y = np.zeros(2**16, bool)
+        compile_modules([found.module], *OPTIMIZED)(0, x, y)
+        np.testing.assert_array_equal(y, numpy(x))
+
+
 def test_infinities_beside_the_image_do_not_count(made, compile_modules):
     """Nor what lies where a place that is left out was brought to."""
     found = made(lambda x, at: ops.grid_sample(x, at), f32[2, 4, 6, 9], f32[2, 8, 9, 2], target=CPU)

@@ -82,6 +82,9 @@ class CpuExpressions(ExpressionWriter):
             return self.call(f"{FAST[e.name]}<{self.type(e.type)}>", *e.args)
         if e.name == "rsqrt" and operand in (f32, tf32, f64):
             return self.call("rsqrt", *e.args)
+        tested = e.args[0].value if isinstance(e.args[0], Cast) else e.args[0]
+        if tested.type is f16 and e.name in ("isnan", "isinf", "isfinite"):
+            return self.call(f"{TESTS[e.name]}_f16", tested)
         text, level = function_text(self, e)
         if e.name in NEAR.values():
             return text, level

@@ -75,6 +75,19 @@ CALLS = {
     "is_finite": Part(
         "template <class T> INLINE bool is_finite(T x) { return __builtin_isfinite(x); }"
     ),
+    # Of float16 by the bits, since to convert it takes some ten operations.
+    "size_f16": Part("""\
+INLINE unsigned size_f16(f16 x) {
+  unsigned short raw;
+  __builtin_memcpy(&raw, &x, sizeof(raw));
+  return raw & 0x7fffu;
+}""", ("f16",)),
+    **{
+        f"{name}_f16": Part(
+            f"INLINE bool {name}_f16(f16 x) {{ return size_f16(x) {test} 0x7c00u; }}", ("size_f16",)
+        )
+        for name, test in (("is_nan", ">"), ("is_inf", "=="), ("is_finite", "<"))
+    },
     # By the bits: GCC 12 fails to compile __builtin_signbit in vectorised loops.
     "sign_bit": Part("""\
 INLINE bool sign_bit(float x) { return bits<int>(x) < 0; }
