@@ -72,9 +72,9 @@ def test_points_are_recorded_on_the_device_by_its_full_name(tmp_path, monkeypatc
     assert devices == ["cuda:0"]
 
 
-@pytest.mark.parametrize(("name", "mean"), [("sm_90a", 1.05), ("sm_90", 1.06)])
+@pytest.mark.parametrize(("name", "mean"), [("sm_90a", 1.05), ("sm_90", 1.08)])
 def test_today_s_choices_are_near_the_best_recorded_ones(name, mean):
-    """All problems: 1.039 and 1.054 (benchmarks/results/h200-cost-model.md)."""
+    """A third of the problems; all of them are at 1.030 and 1.054."""
     path = Path(command.__file__).parents[1] / f"results/h200-points-{name}.jsonl"
     target, recorded = read(path)
     some = dict(list(recorded.items())[::3])
