@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 
 from hidet.cost import Work, seconds
 from hidet.errors import BadArgument
+from hidet.ir.expr import Var
 from hidet.target import Target
+from hidet.types import i32
 
 TARGETS = [Target.parse(name) for name in ("sm_80", "sm_90a", "sm_120", "cpu", "cpu+avx512")]
 AMOUNTS = st.floats(0, 1e12)
@@ -93,3 +95,9 @@ def test_what_comes_after_the_last_operand_has_nothing_beside_it():
     assert seconds(replace(work, epilogue=1e-6), target) - seconds(work, target) == pytest.approx(
         1e-6
     )
+
+
+def test_work_of_dynamic_sizes_says_how_to_count_them():
+    with pytest.raises(BadArgument) as caught:
+        Work(4 * Var("n", i32), 0, 0)
+    assert "estimated(size)" in caught.value.help

@@ -47,7 +47,15 @@ class Work:
 
     def __post_init__(self) -> None:
         amounts = (self.bytes_read, self.bytes_written, self.flops)
-        if min(amounts) < 0 or min(self.blocks, self.block_threads, self.launches) < 1:
+        counts = (self.blocks, self.block_threads, self.launches)
+        try:
+            is_possible = min(amounts) >= 0 and min(counts) >= 1
+        except TypeError:  # dynamic sizes have no order
+            raise BadArgument(
+                f"work has numbers, not dynamic sizes: {self}",
+                help="count with `hidet.schedules.typical.estimated(size)` for each size",
+            ) from None
+        if not is_possible:
             raise BadArgument(f"work has amounts >= 0 and counts >= 1, not {self}")
 
 

@@ -124,6 +124,9 @@ def test_broadcasting():
         broadcast((3,), (4,))
     with pytest.raises(ShapeMismatch, match="must be equal"):
         broadcast((m,), (n,))
+    with pytest.raises(ShapeMismatch) as caught:
+        broadcast((n, 3), (Var("n", i32), 3))
+    assert 'size = hidet.symbol_var("n")' in caught.value.help
 
 
 def test_shapes():

@@ -14,6 +14,7 @@ from onnx.defs import OpSchema
 import hidet_onnx
 from hidet.errors import HidetError
 from hidet_onnx.converters import load, table
+from hidet_onnx.importing.accepted import by_signature
 
 DOMAINS = ("", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training")
 load()
@@ -101,6 +102,13 @@ def test_no_node_gives_what_its_schema_does_not_have(
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
     with pytest.raises(HidetError, match=message):
         hidet_onnx.compile(model, options={"fallback": "error"})
+
+
+def test_an_attribute_that_a_converter_takes_as_an_operand_is_explained() -> None:
+    def convert(x: Any, beta: float = 1.0) -> Any: ...
+
+    node = helper.make_node("Mine", ["x"], ["y"], domain="mine", beta=2.0)
+    assert "takes 'beta' as an operand: put `*` before" in by_signature(convert).objection(node)
 
 
 def same(given: Any, default: Any) -> bool:

@@ -186,10 +186,19 @@ def broadcast(*shapes: Sequence[Size]) -> Shape:
         if any(not agree(wide[0], size) for size in wide[1:]):
             raise ShapeMismatch(
                 f"shapes {' and '.join(map(spelled, shapes))} do not broadcast",
-                help=f"sizes {' and '.join(map(str, wide))} must be equal, or one of them 1",
+                help=help_for(wide),
             )
         out.append(tidy(wide[0]) if wide else 1)
     return tuple(out)
+
+
+def help_for(wide: Sequence[Size]) -> str:
+    """What to do about sizes of an axis that do not agree; two symbols may have the same name."""
+    names = [*map(str, wide)]
+    if len({*names}) == 1 and all(isinstance(each, Var) for each in wide):
+        made = f'`size = hidet.symbol_var("{names[0]}")`'
+        return f"these are different symbols named {names[0]}: use one in all shapes, {made}"
+    return f"sizes {' and '.join(names)} must be equal, or one of them 1"
 
 
 def spelled(shape: Sequence[Size]) -> str:

@@ -21,6 +21,8 @@ class Accepted:
     required: frozenset[str]
     least: int
     most: float
+    positional: frozenset[str] = frozenset()
+    """The parameters of a converter that are operands, because no `*` stands before them."""
 
     def objection(self, node: NodeProto) -> str:
         """What is wrong with a node; empty if nothing is."""
@@ -29,7 +31,11 @@ class Accepted:
         count = len(operands) - operands[::-1].index(True) if any(operands) else 0
         if unknown := given - self.attributes:
             known = f"it has {listed(self.attributes)}" if self.attributes else "it has none"
-            return f"{title(node)} has no attribute {listed(unknown)}: {known}"
+            message = f"{title(node)} has no attribute {listed(unknown)}: {known}"
+            if by_position := unknown & self.positional:
+                message += f"; its converter takes {listed(by_position)} as an operand: "
+                message += "put `*` before the parameters that are attributes"
+            return message
         if missing := self.required - given:
             return f"{title(node)} needs the attribute {listed(missing)}"
         if count < self.least:
@@ -68,4 +74,5 @@ def by_signature(convert: Callable[..., Any]) -> Accepted:
         required,
         sum(each.default is Parameter.empty for each in others),
         float("inf") if is_variadic else len(others),
+        frozenset(each.name for each in others),
     )
