@@ -60,19 +60,15 @@ class FrontendContract:
             pytest.skip(f"{framework} is not installed")
         return cast(Author, resolve_name(self.author)())
 
-    def await_case(self, case: Case, request: pytest.FixtureRequest, strict: bool) -> None:
-        """Expect UnsupportedOp of an awaited case, always (`strict`) or where that happens."""
-        if reason := self.awaited.get(str(case)):
-            mark = pytest.mark.xfail(strict=strict, raises=UnsupportedOp, reason=reason)
-            request.applymarker(mark)
-
     @pytest.mark.parametrize("device", DEVICES)
     @pytest.mark.parametrize("case", CASES, ids=str)
     def test_agrees_with_float64(
         self, case: Case, device: str, request: pytest.FixtureRequest
     ) -> None:
         """Every case is compiled whole, and right for all its sizes."""
-        self.await_case(case, request, strict=True)
+        if reason := self.awaited.get(str(case)):
+            mark = pytest.mark.xfail(strict=True, raises=UnsupportedOp, reason=reason)
+            request.applymarker(mark)
         with on(device) as place:
             call = self.writer().compile(case, place, fallback="error")
             for number in range(1 + len(case.others)):
@@ -98,11 +94,8 @@ class FrontendContract:
             author.compile(FOREIGN, "cpu", fallback="error")(*FOREIGN.inputs())
 
     @pytest.mark.parametrize("case", SAVED, ids=str)
-    def test_a_file_does_what_calls_do(
-        self, case: Case, tmp_path: Path, request: pytest.FixtureRequest
-    ) -> None:
+    def test_a_file_does_what_calls_do(self, case: Case, tmp_path: Path) -> None:
         """The same bits come out."""
-        self.await_case(case, request, strict=False)  # the framework may run what is awaited
         call, inputs = self.writer().compile(case, "cpu"), case.inputs()
         call.save(tmp_path / "model.hidet")
         found = hidet.load(tmp_path / "model.hidet", "cpu").run(inputs)
