@@ -256,8 +256,20 @@ def test_slabs_are_rows_whose_positions_fill_vectors_and_parts_of_long_rows():
         r = Rows(op, Tile(8, 2), WIDE)
         return r.high, r.broad, r.tiles * r.width / size**2
 
-    assert [slab(size)[:2] for size in (14, 56, 3000)] == [(14, 14), (16, 56), (1, 608)]
+    assert [slab(size)[:2] for size in (14, 56, 3000)] == [(14, 14), (14, 56), (1, 608)]
     assert all(slab(size)[2] < 1.15 for size in (14, 28, 29, 56, 112, 500))
+
+
+def test_rows_share_the_zeros_between_them():
+    def line(padding, window=3, stride=1):
+        op = Conv(f32[64, 4, 9, 29], f32[4, 4, 3, window], None, (1, stride), padding, ONE, 1)
+        return Rows(op, Tile(4, 1), WIDE).line - op.spatial()[1]
+
+    assert line(SAME) == 1
+    assert line(((1, 1), (0, 2))) == 2
+    assert line(((1, 1), (3, 2)), window=5) == 2
+    assert line(((1, 1), (3, 3)), window=1) == 0
+    assert line(SAME, stride=2) == 1  # phases: every second position
 
 
 def test_the_last_slab_of_an_image_ends_with_it():

@@ -1,7 +1,8 @@
 """Convolutions read in rows on the CPU: tiles, slabs, and where the copy and the weight have what.
 
 In the copy a row of the result and the next one are as far apart as rows of x, so that positions of
-several rows are neighbours, but for a few between two rows that are not written. A slab is some
+several rows are neighbours, but for a few between two rows that are not written. Rows of x share
+the zeros between them. A slab is some
 whole rows, or a part of a long one: its positions fill vectors but for the last tile of them.
 """
 
@@ -92,7 +93,7 @@ class Rows:
             min(step, reach + 1) for step, reach in zip(self.stride, far, strict=True)
         )
         self.phases = self.phases_down * self.phases_across
-        self.line: int = self.out[1] + self.across_by
+        self.line: int = self.out[1] + self.across_by - self.shared_zeros()
         """Positions from a row of the result to the next."""
         self.cut(target)
         self.lines: int = cdiv(self.end(), self.line)
@@ -109,6 +110,11 @@ class Rows:
             for each in (op.spatial(), op.window, op.stride, op.dilation)
         )
         self.before = pair(*(0 for _ in line), *(before for before, _ in op.padding))
+
+    def shared_zeros(self) -> int:
+        """How many zeros behind a row of x are those ahead of the next one, too."""
+        before, after = self.op.padding[-1]
+        return min(before, after, self.across_by) if self.stride[1] == 1 else 0
 
     def cut(self, target: Target) -> None:
         """Cut the result into slabs, `down` by `across`, of `high` rows and `broad` columns."""
