@@ -203,7 +203,7 @@ def test_a_result_of_iterations_has_no_size_of_its_own():
     x = hidet.symbol((4,), name="x")
     with pytest.raises(ShapeMismatch, match="result 0 of loop is"):
         ops.loop(lambda iteration, y: (None, [positive(y)], []), [x], trips=3)
-    with pytest.raises(NotYet, match="rows of iterations have sizes"):
+    with pytest.raises(NotYet, match="rows of iterations have data-dependent sizes"):
         ops.loop(lambda iteration, y: (None, [y], [positive(y)]), [x], trips=3)
 
 

@@ -76,15 +76,15 @@ def test_a_part_of_a_larger_tensor_is_written_alone():
     assert "what it reads is written within another tensor" in graph.explain("sm_90a")
 
 
-def stream(shape, depth, dtype):
-    """Layers of a function of a sum that goes on beside them."""
+def stream(shape, depth, dtype, scaled=True):
+    """Layers of a function of a sum that goes on beside them, which reads a row if it is scaled."""
     x = symbol(shape, dtype)
-    rows = [symbol(shape[-1:], dtype) for _ in range(depth)]
+    rows = [symbol(shape[-1:], dtype) for _ in range(depth)] if scaled else [2.0] * depth
     weights = [symbol((shape[-1], shape[-1]), dtype) for _ in range(depth)]
     y = x
     for row, w in zip(rows, weights, strict=True):
         y = ops.matmul(ops.relu(y * row + 0.5), w) * 0.125 + y
-    return y, [x, *rows, *weights]
+    return y, [x, *(rows if scaled else []), *weights]
 
 
 def test_what_a_layer_reads_is_made_by_the_one_before():
@@ -93,10 +93,16 @@ def test_what_a_layer_reads_is_made_by_the_one_before():
     assert kernels([y], inputs) == [2, 2, 1]
 
 
-@pytest.mark.parametrize("target", [GPU, CPU])
-def test_what_costs_nothing_where_it_is_read_stays_there(target):
-    y, inputs = stream((5, 24), 3, "float32")
+@pytest.mark.parametrize(("target", "scaled"), [(GPU, False), (CPU, False), (CPU, True)])
+def test_what_costs_nothing_where_it_is_read_stays_there(target, scaled):
+    y, inputs = stream((5, 24), 3, "float32", scaled)
     assert kernels([y], inputs, target) == [1, 1, 1]
+
+
+def test_what_waits_for_memory_where_it_is_read_is_made_by_the_one_before():
+    """A GPU's blocks wait for the row as well; a CPU's loads are foreseen."""
+    y, inputs = stream((5, 24), 3, "float32")
+    assert kernels([y], inputs, GPU) == [2, 2, 1]
 
 
 def block(x, weights, rows):

@@ -60,7 +60,7 @@ def loop(
         )
     if not symbols(*(size for row in rows for size in row.shape)).isdisjoint(trace.own_sizes(rows)):
         raise NotYet(
-            "the rows of iterations have data-dependent sizes in each iteration",
+            "the rows of iterations have data-dependent sizes",
             help="pad them to one size in the body",
         )
     with trace.going_on():
