@@ -93,9 +93,12 @@ def test_what_a_layer_reads_is_made_by_the_one_before():
     assert kernels([y], inputs) == [2, 2, 1]
 
 
-@pytest.mark.parametrize(("target", "scaled"), [(GPU, False), (CPU, False), (CPU, True)])
-def test_what_costs_nothing_where_it_is_read_stays_there(target, scaled):
-    y, inputs = stream((5, 24), 3, "float32", scaled)
+@pytest.mark.parametrize(
+    ("target", "shape", "scaled"),
+    [(GPU, (512, 256), False), (CPU, (5, 24), False), (CPU, (5, 24), True)],
+)
+def test_what_costs_nothing_where_it_is_read_stays_there(target, shape, scaled):
+    y, inputs = stream(shape, 3, "float32", scaled)
     assert kernels([y], inputs, target) == [1, 1, 1]
 
 
