@@ -28,8 +28,10 @@ def _own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HIDET_CACHE_DIR", str(tmp_path / "cache"))
 
 
-def linear(dtype: torch.dtype = torch.float16) -> tuple[nn.Module, torch.Tensor]:
-    return nn.Linear(256, 64).eval().to(dtype), torch.randn(16, 256).to(dtype)
+def linear(
+    dtype: torch.dtype = torch.float16, features: int = 256
+) -> tuple[nn.Module, torch.Tensor]:
+    return nn.Linear(features, 64).eval().to(dtype), torch.randn(16, features).to(dtype)
 
 
 def kernels(net: nn.Module, *inputs: torch.Tensor, folder: Path, **options: Any) -> str:
@@ -66,18 +68,18 @@ def test_float32_models_are_computed_in_float16(tmp_path: Path) -> None:
 
 
 def test_products_are_summed_in_float16(tmp_path: Path) -> None:
-    sums = "sums: f32["
+    sums = "accumulators: f32["
     assert sums in kernels(*linear(), folder=tmp_path / "usual")
     found = kernels(*linear(), folder=tmp_path / "half", use_fp16_reduction=True)
     assert sums not in found
-    assert "sums: f16[" in found
+    assert "accumulators: f16[" in found
 
 
 @pytest.mark.parametrize(("share", "blocks"), [("disabled", 1), (2, 2), (4, 4)])
 def test_as_many_blocks_share_a_sum_as_are_asked_for(
     share: Any, blocks: int, tmp_path: Path
 ) -> None:
-    found = kernels(*linear(), folder=tmp_path, parallel_k=share)
+    found = kernels(*linear(features=1024), folder=tmp_path, parallel_k=share)
     cluster = re.search(r"cluster \((\d+), (\d+), (\d+)\)", found)
     assert (prod(map(int, cluster.groups())) if cluster else 1) == blocks
 
