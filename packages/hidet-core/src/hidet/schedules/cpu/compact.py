@@ -64,7 +64,8 @@ def compacted(op: Compact, target: Target, point: Pieces) -> Scheduled:
     pieces = cdiv(size, PIECE)
 
     with script_module():
-        read, listed = reading(), listing()
+        read = reading()
+        listed = listing(read)
 
         @script(mask=op.mask, starts=i32[pieces], y=op.infer())
         def compact(mask: Global, starts: Global, y: Global) -> None:
@@ -114,10 +115,9 @@ def reading() -> ScriptFunction:
     return read
 
 
-def listing() -> ScriptFunction:
+def listing(read: ScriptFunction) -> ScriptFunction:
     """A part of a kernel: write the places of a block from `first` on where the mask holds, from
     number `to` on; what comes next is returned."""
-    read = reading()
 
     @script
     def listed(mask, y, first, to):  # type: ignore[no-untyped-def]
